@@ -83,7 +83,9 @@ class Glossary:
     def _with_imports(self, examples: str) -> str:
         """Return examples that begin with the imports they need."""
         code = "\n".join(x for x in examples.split("\n") if x.startswith((">>> ", "... ")))
-        used = [line for name, line in self.imports.items() if re.search(rf"\b{name}\.", code)]
+        used = [
+            line for name, line in self.imports.items() if re.search(rf"(?<![\w.]){name}\.", code)
+        ]
         first = examples.find(">>>")
         return examples[:first] + "".join(f">>> {line}\n" for line in used) + examples[first:]
 

@@ -13,26 +13,18 @@ from fungrad.numpy import array_api, dispatch, methods, operators, rules
 from fungrad.numpy.array_api import __array_api_version__ as __array_api_version__
 from fungrad.numpy.array_api import __array_namespace_info__
 
-_AT_ONCE = {
-    _numpy: (
-        "False_ True_ bool bool_ byte cdouble clongdouble complex128 complex64 complexfloating "
-        "csingle double dtype e errstate euler_gamma float16 float32 float64 floating from_dlpack "
-        "generic get_printoptions half inexact inf int16 int32 int64 int8 int_ intc integer intp "
-        "isdtype isscalar issubdtype iterable lib long longdouble longlong min_scalar_type nan "
-        "ndarray ndindex newaxis number pi printoptions set_printoptions short signedinteger "
-        "single ubyte uint uint16 uint32 uint64 uint8 uintc uintp ulong ulonglong unsignedinteger "
-        "ushort"
-    ),
-    importlib.import_module("fungrad.numpy.shape"): (
-        "astype atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_shapes broadcast_to "
-        "copy expand_dims matrix_transpose meshgrid moveaxis ndim permute_dims ravel reshape "
-        "rollaxis shape size squeeze swapaxes transpose"
-    ),
-}
-"""The names of NumPy's constants, dtypes and settings, and of functions that all others need, separated by blanks."""
+_AT_ONCE = (
+    "False_ True_ bool bool_ byte cdouble clongdouble complex128 complex64 complexfloating "
+    "csingle double dtype e errstate euler_gamma float16 float32 float64 floating from_dlpack "
+    "generic get_printoptions half inexact inf int16 int32 int64 int8 int_ intc integer intp "
+    "isdtype isscalar issubdtype iterable lib long longdouble longlong min_scalar_type nan "
+    "ndarray ndindex newaxis number pi printoptions set_printoptions short signedinteger "
+    "single ubyte uint uint16 uint32 uint64 uint8 uintc uintp ulong ulonglong unsignedinteger "
+    "ushort"
+)
+"""The names of NumPy's constants, dtypes and settings, separated by blanks."""
 
-for _module, _names in _AT_ONCE.items():
-    globals().update({name: getattr(_module, name) for name in _names.split()})
+globals().update({name: getattr(_numpy, name) for name in _AT_ONCE.split()})
 
 _NAMES = {
     "bits": "packbits unpackbits",
@@ -95,6 +87,11 @@ _NAMES = {
         "intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts "
         "unique_inverse unique_values"
     ),
+    "shaping": (
+        "astype atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_shapes broadcast_to "
+        "copy expand_dims matrix_transpose meshgrid moveaxis ndim permute_dims ravel reshape "
+        "rollaxis shape size squeeze swapaxes transpose"
+    ),
     "sorting": "argpartition argsort lexsort partition sort sort_complex",
     "statistics": "average corrcoef cov",
     "vectorizing": "apply_along_axis apply_over_axes vectorize",
@@ -105,7 +102,7 @@ meets a tracer."""
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 _MODULES = ("fft", "linalg")
 
-__all__ = ["__array_namespace_info__", *" ".join(_AT_ONCE.values()).split(), *_MODULES, *_HOME]
+__all__ = ["__array_namespace_info__", *_AT_ONCE.split(), *_MODULES, *_HOME]
 __dir__ = __all__.copy
 for _name in (*_NAMES, *_MODULES, "sliding"):
     rules.provide(f"fungrad.numpy.{_name}", when="numpy", names=_NAMES.get(_name, "").split())

@@ -18,7 +18,7 @@ from fungrad.numpy.indexing import getitem, setitem_functional
 from fungrad.numpy.joining import unstack
 from fungrad.numpy.nearest import check_along, filled, known_outside, nearest, within
 from fungrad.numpy.promotion import apply, as_array, as_tracer, cast, check_cast, strong
-from fungrad.numpy.shape import along, broadcast_arrays, is_sequence, reshaped
+from fungrad.numpy.shaping import along, broadcast_arrays, is_sequence, reshaped
 from fungrad.primitives import elementwise as e
 from fungrad.primitives import indexing
 from fungrad.primitives.shaping import full, zeros_like

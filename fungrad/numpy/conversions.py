@@ -49,6 +49,13 @@ def finfo(dtype: Any) -> np.finfo[Any]:
     ----------
     dtype
         A dtype of floating-point numbers, or an array or a number of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad.numpy as fnp
+    >>> fnp.finfo(np.float32).bits, fnp.finfo(1.0).bits
+    (32, 64)
     """
     return np.finfo(_dtype_of(dtype))
 
@@ -60,6 +67,13 @@ def iinfo(int_type: Any) -> np.iinfo[Any]:
     ----------
     int_type
         A dtype of integers, or an array or a number of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad.numpy as fnp
+    >>> fnp.iinfo(np.int8).max
+    127
     """
     return np.iinfo(_dtype_of(int_type))
 

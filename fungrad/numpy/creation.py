@@ -13,11 +13,12 @@ from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.types import ArrayType, kind_of, type_of
 from fungrad.numpy import plans, promotion
 from fungrad.numpy.dispatch import implemented, implements
+from fungrad.numpy.documentation import sections_of, summary_of
 from fungrad.numpy.memory import like
 from fungrad.numpy.parameters import parameters_of
 from fungrad.numpy.promotion import as_array, as_tracer, cast, standin, strong
-from fungrad.numpy.rules import sections_of, summary_of, traced_functions
-from fungrad.numpy.shape import as_shape, reshaped, same_array
+from fungrad.numpy.rules import traced_functions
+from fungrad.numpy.shaping import as_shape, reshaped, same_array
 from fungrad.numpy.staging import in_trace
 from fungrad.numpy.views import copied, created, in_order
 from fungrad.primitives import shaping
@@ -66,7 +67,7 @@ def _public(function: Any, numpy_function: Any) -> Any:
     traced_functions[numpy_function] = function  # for like=tracer
     function.__doc__ = (
         f"{summary_of(numpy_function)}\n\nThis is `numpy.{numpy_function.__name__}`; while a function is "
-        f"traced it makes a traced array, whose elements can be set to others.\n{sections_of(numpy_function)}"
+        f"traced it makes a traced array, whose elements can be set to others.\n\n{sections_of(numpy_function)}"
     )
     return function
 

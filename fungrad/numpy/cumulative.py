@@ -18,7 +18,7 @@ from fungrad.numpy.dispatch import implemented
 from fungrad.numpy.parameters import parameters_of
 from fungrad.numpy.promotion import as_tracer, cast
 from fungrad.numpy.reductions import dtype_of, merged, reduced_axes, with_axes
-from fungrad.numpy.shape import reshaped
+from fungrad.numpy.shaping import reshaped
 from fungrad.primitives import cumulative
 from fungrad.primitives.shaping import full
 from fungrad.primitives.slices import index_axis

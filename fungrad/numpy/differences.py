@@ -16,7 +16,7 @@ from fungrad.numpy.dispatch import implements
 from fungrad.numpy.joining import joined
 from fungrad.numpy.promotion import apply, as_array, as_tracer, broadcast_to, cast
 from fungrad.numpy.reductions import is_exact, missing, sum
-from fungrad.numpy.shape import reshaped
+from fungrad.numpy.shaping import reshaped
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.slices import slice_axis
 

@@ -30,7 +30,6 @@ from fungrad.numpy.promotion import has_tracer
 from fungrad.numpy.rules import (
     Function,
     describe_failure,
-    documented,
     full_name,
     ready,
     rule_of,
@@ -120,6 +119,8 @@ def implements(
 
         for f in (numpy_function, *aliases):
             traced_functions[f] = traced
+        from fungrad.numpy.documentation import documented  # which modules with rules need
+
         return documented(function, numpy_function, traced)
 
     return decorate

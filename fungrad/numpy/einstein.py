@@ -18,7 +18,7 @@ from fungrad.numpy.extended import extended
 from fungrad.numpy.matrices import diagonal
 from fungrad.numpy.memory import Views
 from fungrad.numpy.promotion import as_array, as_tracer, ask_numpy, cast, promote
-from fungrad.numpy.shape import reshaped
+from fungrad.numpy.shaping import reshaped
 from fungrad.numpy.views import view_of
 from fungrad.primitives.contraction import contract
 from fungrad.primitives.elementwise import mul

@@ -17,7 +17,7 @@ from fungrad.numpy.plans import loop_dtypes
 from fungrad.numpy.promotion import apply, as_array, as_tracer, cast, check_cast, promote, strong
 from fungrad.numpy.reductions import all, is_exact, missing
 from fungrad.numpy.selecting import nonzero
-from fungrad.numpy.shape import same_array
+from fungrad.numpy.shaping import same_array
 from fungrad.numpy.storing import store, writable_out
 from fungrad.numpy.views import copied, is_scalar, read_only
 from fungrad.primitives import elementwise as e

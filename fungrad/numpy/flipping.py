@@ -12,7 +12,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from fungrad.core.types import Shape
 from fungrad.numpy.dispatch import implemented, implements
 from fungrad.numpy.promotion import as_tracer, through
-from fungrad.numpy.shape import as_shape, reshaped, reversed_axes, same_array, swapaxes
+from fungrad.numpy.shaping import as_shape, reshaped, reversed_axes, same_array, swapaxes
 from fungrad.primitives.joins import Concatenate, Roll
 from fungrad.primitives.slices import slice_axis
 

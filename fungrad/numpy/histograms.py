@@ -22,7 +22,7 @@ from fungrad.numpy.promotion import as_tracer, cast, has_tracer, promote, standi
 from fungrad.numpy.reductions import is_exact
 from fungrad.numpy.searching import search
 from fungrad.numpy.selecting import value_needed
-from fungrad.numpy.shape import is_sequence, reshaped
+from fungrad.numpy.shaping import is_sequence, reshaped
 from fungrad.primitives.shaping import full
 
 

@@ -17,6 +17,7 @@ from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import type_of
 from fungrad.numpy.assignment import assign
+from fungrad.numpy.documentation import sections_of
 from fungrad.numpy.indexing import getitem, setitem_functional
 from fungrad.numpy.nearest import check_along, within
 from fungrad.numpy.plans import result_dtype
@@ -29,8 +30,8 @@ from fungrad.numpy.promotion import (
     has_tracer,
     strong,
 )
-from fungrad.numpy.rules import sections_of, traced_functions
-from fungrad.numpy.shape import reshaped
+from fungrad.numpy.rules import traced_functions
+from fungrad.numpy.shaping import reshaped
 from fungrad.numpy.storing import store, writable_out
 
 Change = Callable[..., Any]
@@ -62,7 +63,7 @@ def changes(numpy_function: Any) -> Callable[[Change], Callable[..., Any]]:
         summary = (numpy_function.__doc__ or "").strip().partition("\n")[0]
         function.__doc__ = (
             f"{summary}\n\nThis is `numpy.{name}`, for tracers too. With ``inplace=False`` the first argument "
-            f"stays as it is, and the changed array is returned.\n{sections_of(numpy_function)}"
+            f"stays as it is, and the changed array is returned.\n\n{sections_of(numpy_function)}"
         )
         return function
 
@@ -85,6 +86,15 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
         Which conversions of dtypes are allowed.
     where
         Where elements are assigned; the others stay.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad.numpy as fnp
+    >>> x = np.zeros(3)
+    >>> fnp.copyto(x, [1, 2, 3], where=[True, False, True])
+    >>> x
+    array([1., 0., 3.])
     """
     where = True if where is None else where
     (_copyto if has_tracer((dst, src, where)) else np.copyto)(dst, src, casting, where)

@@ -14,7 +14,7 @@ from fungrad.numpy.joining import joined
 from fungrad.numpy.nearest import known_outside, within
 from fungrad.numpy.promotion import as_array, as_tracer, cast, has_tracer
 from fungrad.numpy.ranges import arange, linspace
-from fungrad.numpy.shape import as_shape, reshaped
+from fungrad.numpy.shaping import as_shape, reshaped
 from fungrad.numpy.views import view_of
 
 # r_ and c_

@@ -23,7 +23,7 @@ from fungrad.numpy.promotion import (
     promote,
     strong,
 )
-from fungrad.numpy.shape import as_shape, is_sequence, moveaxis, reshaped, same_array
+from fungrad.numpy.shaping import as_shape, is_sequence, moveaxis, reshaped, same_array
 from fungrad.primitives.joins import Concatenate, Stack
 from fungrad.primitives.slices import index_axis, slice_axis
 

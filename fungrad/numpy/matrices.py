@@ -15,7 +15,7 @@ from fungrad.numpy.dispatch import implemented, implements
 from fungrad.numpy.joining import joined
 from fungrad.numpy.parameters import parameters_of
 from fungrad.numpy.promotion import as_tracer, cast, standin
-from fungrad.numpy.shape import reshaped
+from fungrad.numpy.shaping import reshaped
 from fungrad.numpy.views import diagonal_of
 from fungrad.primitives import shaping
 from fungrad.primitives.shaping import ReduceSum, permuted

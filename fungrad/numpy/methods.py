@@ -22,9 +22,8 @@ from fungrad.numpy.indexing import getitem, setitem_functional, static_steps
 from fungrad.numpy.masked import Selection, selection
 from fungrad.numpy.memory import View
 from fungrad.numpy.operators import is_operand
-from fungrad.numpy.promotion import check_cast, strong
+from fungrad.numpy.promotion import check_cast, strong, warn_of_discarded_parts
 from fungrad.numpy.rules import describe_failure, rule_of
-from fungrad.numpy.shape import warn_of_discarded_parts
 from fungrad.numpy.views import copied, flat_of, in_order, of_kind, same_array, view_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import Reshape, permuted

@@ -13,7 +13,7 @@ from fungrad.numpy.dispatch import implements
 from fungrad.numpy.joining import joined
 from fungrad.numpy.promotion import as_tracer, broadcast_to, cast
 from fungrad.numpy.repeating import at_positions
-from fungrad.numpy.shape import is_sequence, same_array
+from fungrad.numpy.shaping import is_sequence, same_array
 from fungrad.primitives.slices import Pad, index_axis, slice_axis
 
 

@@ -20,7 +20,7 @@ from fungrad.numpy.dispatch import implements, not_for_tracers
 from fungrad.numpy.flipping import roll
 from fungrad.numpy.plans import loop_dtypes
 from fungrad.numpy.promotion import apply, as_tracer, ask_numpy, cast, promote, strong
-from fungrad.numpy.shape import is_sequence, moveaxis, reshaped
+from fungrad.numpy.shaping import is_sequence, moveaxis, reshaped
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.contraction import NO_AXES, DotGeneral, contract
 from fungrad.primitives.slices import index_axis

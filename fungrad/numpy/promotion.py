@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -188,6 +189,16 @@ def check_cast(given: np.dtype[Any], wanted: np.dtype[Any], casting: Any) -> Non
     if not np.can_cast(given, wanted, casting):
         raise TypeError(
             f"Cannot cast array data from {given!r} to {wanted!r} according to the rule '{casting}'"
+        )
+
+
+def warn_of_discarded_parts(x: Tracer, dtype: np.dtype[Any]) -> None:
+    """Warn as NumPy does where a conversion makes complex numbers real."""
+    if x.dtype.kind == "c" and dtype.kind in "iuf":
+        warnings.warn(
+            "Casting complex values to real discards the imaginary part",
+            np.exceptions.ComplexWarning,
+            stacklevel=3,
         )
 
 

@@ -17,7 +17,7 @@ from fungrad.numpy.dispatch import implemented, implements
 from fungrad.numpy.indexing import getitem
 from fungrad.numpy.promotion import as_array, as_tracer, broadcast_to
 from fungrad.numpy.reductions import is_exact, mean, merged, reduce, with_axes
-from fungrad.numpy.shape import moveaxis, reshaped
+from fungrad.numpy.shaping import moveaxis, reshaped
 from fungrad.numpy.statistics import broadcast_weights
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.indexing import take_along_axis

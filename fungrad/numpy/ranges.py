@@ -14,7 +14,7 @@ from fungrad.numpy.dispatch import implements
 from fungrad.numpy.joining import joined
 from fungrad.numpy.plans import result_dtype
 from fungrad.numpy.promotion import apply, as_array, as_tracer, cast
-from fungrad.numpy.shape import broadcast_arrays, expand_dims, moveaxis, reshaped
+from fungrad.numpy.shaping import broadcast_arrays, expand_dims, moveaxis, reshaped
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.slices import slice_axis
 

@@ -21,7 +21,7 @@ from fungrad.numpy import promotion, ufuncs
 from fungrad.numpy.dispatch import implemented, implements
 from fungrad.numpy.parameters import parameters_of
 from fungrad.numpy.promotion import apply, as_array, as_tracer, broadcast_to, cast
-from fungrad.numpy.shape import reshaped
+from fungrad.numpy.shaping import reshaped
 from fungrad.primitives import elementwise as e
 from fungrad.primitives import reductions
 from fungrad.primitives.lengths import RootMeanSquare

@@ -17,7 +17,7 @@ from fungrad.numpy.extended import extends
 from fungrad.numpy.indexing import getitem
 from fungrad.numpy.joining import joined
 from fungrad.numpy.promotion import as_tracer, cast, has_tracer, strong
-from fungrad.numpy.shape import (
+from fungrad.numpy.shaping import (
     along,
     as_shape,
     is_sequence,

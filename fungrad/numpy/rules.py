@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import inspect
-import re
 import sys
-import textwrap
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
@@ -63,7 +60,7 @@ def _make_ready(function: Any) -> None:
 
 def _homes(function: Any) -> list[str]:
     """Return the modules that may have a rule for a function, the likeliest first."""
-    name, mirror = _name_of(function), f"fungrad.{getattr(function, '__module__', None)}"
+    name, mirror = name_of(function), f"fungrad.{getattr(function, '__module__', None)}"
     found = [
         (name not in names and module != mirror, module)
         for when, modules in _providers.items()
@@ -73,56 +70,20 @@ def _homes(function: Any) -> list[str]:
     return [module for _, module in sorted(found, key=lambda pair: pair[0])]
 
 
-def documented(function: Function, numpy_function: Any, traced: Function) -> Function:
-    """Return a public function with name and documentation of the one that it is of NumPy."""
-    name = _name_of(numpy_function)
-    function.__name__ = function.__qualname__ = name
-    function.__module__ = traced.__module__
-    summary = summary_of(numpy_function)
-    function.__doc__ = f"{summary}\n\nThis is `{full_name(numpy_function)}`, for tracers too.\n" + (
-        f"\n{inspect.cleandoc(traced.__doc__)}\n" if traced.__doc__ else ""
-    )
-    function.__doc__ += sections_of(numpy_function)
-    function.__wrapped__ = traced  # type: ignore[attr-defined]
-    return function
-
-
-def _name_of(function: Any) -> str:
+def name_of(function: Any) -> str:
     """Return the name of a function; SciPy before 1.16 has some that do not know theirs."""
     return getattr(function, "__name__", "function")
 
 
 def full_name(function: Any) -> str:
     """Return the name of a function of NumPy or SciPy as users write it."""
-    name = _name_of(function)
+    name = name_of(function)
     if isinstance(function, np.ufunc):  # which do not tell their module
         homes = [m for m in ("numpy", "scipy.special") if m in sys.modules]
         found = [m for m in homes if getattr(sys.modules[m], name, None) is function]
         return ".".join([*found[:1], name])
     module = getattr(function, "__module__", None) or "numpy"
     return f"{module.partition('._')[0]}.{name}"
-
-
-def summary_of(numpy_function: Any) -> str:
-    """Return the first sentences of the documentation of a function of NumPy or SciPy."""
-    text = (numpy_function.__doc__ or "").lstrip()
-    if text.startswith(f"{_name_of(numpy_function)}("):  # a signature
-        text = text.partition("\n\n")[2].lstrip()
-    return " ".join(text.partition("\n\n")[0].split())
-
-
-_REST = re.compile(r"\n *(See Also|Notes|Warnings?|References|Examples) *\n *-+ *\n")
-
-
-def sections_of(numpy_function: Any) -> str:
-    """Return what the documentation of a function of NumPy or SciPy says of parameters, results and errors."""
-    text = numpy_function.__doc__ or ""
-    start = text.find("Parameters\n")
-    if start < 0:
-        return ""
-    rest = _REST.search(text, start)
-    sections = text[text.rfind("\n", 0, start) + 1 : rest.start() if rest else None]
-    return f"\n{textwrap.dedent(sections).rstrip()}\n"
 
 
 def describe_failure(error: Exception, function: Any, args: Any, kwargs: Mapping[str, Any]) -> None:

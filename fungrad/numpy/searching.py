@@ -21,7 +21,7 @@ from fungrad.numpy.promotion import (
     check_cast,
     promote,
 )
-from fungrad.numpy.shape import reversed_axes
+from fungrad.numpy.shaping import reversed_axes
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.shaping import zeros_like
 from fungrad.primitives.slices import slice_axis

@@ -20,7 +20,7 @@ from fungrad.numpy.joining import stack
 from fungrad.numpy.padding import pad_axis
 from fungrad.numpy.promotion import as_array, as_tracer, cast, strong
 from fungrad.numpy.repeating import at_positions
-from fungrad.numpy.shape import along, ravel, reshaped
+from fungrad.numpy.shaping import along, ravel, reshaped
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.slices import slice_axis
 from fungrad.primitives.sorting import ArgSort

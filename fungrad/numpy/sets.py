@@ -20,7 +20,7 @@ from fungrad.numpy.indexing import getitem
 from fungrad.numpy.promotion import as_tracer, broadcast_to, cast, has_tracer, promote
 from fungrad.numpy.searching import search
 from fungrad.numpy.selecting import SIZE_NEEDED, first_true, value_needed
-from fungrad.numpy.shape import reshaped
+from fungrad.numpy.shaping import reshaped
 from fungrad.numpy.sorting import sort
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.reductions import ReduceOr

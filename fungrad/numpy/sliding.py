@@ -9,7 +9,7 @@ from numpy.lib.stride_tricks import sliding_window_view as numpys
 
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import as_tracer
-from fungrad.numpy.shape import as_shape
+from fungrad.numpy.shaping import as_shape
 from fungrad.numpy.steps import SlidingWindows
 from fungrad.numpy.views import windows_of
 

@@ -14,7 +14,7 @@ from fungrad.numpy.extended import extends
 from fungrad.numpy.indexing import getitem
 from fungrad.numpy.promotion import as_tracer, cast, has_tracer
 from fungrad.numpy.reductions import is_exact
-from fungrad.numpy.shape import is_sequence, reshaped
+from fungrad.numpy.shaping import is_sequence, reshaped
 from fungrad.primitives.sorting import ArgSort, Sort
 
 

@@ -12,7 +12,7 @@ from fungrad.numpy.dispatch import implements
 from fungrad.numpy.joining import joined
 from fungrad.numpy.promotion import apply, as_tracer, broadcast_to, cast
 from fungrad.numpy.reductions import is_exact, mean, sum
-from fungrad.numpy.shape import reshaped
+from fungrad.numpy.shaping import reshaped
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.shaping import inverse_permutation, permuted
 

@@ -24,7 +24,7 @@ from fungrad.numpy.indexing import getitem, setitem_functional
 from fungrad.numpy.plans import loop_dtypes
 from fungrad.numpy.promotion import as_array, as_tracer, cast
 from fungrad.numpy.reductions import merged, reduced_axes, with_axes
-from fungrad.numpy.shape import reshaped
+from fungrad.numpy.shaping import reshaped
 from fungrad.numpy.storing import writable_out
 from fungrad.numpy.ufuncs import ufunc_methods
 from fungrad.primitives.joins import Concatenate

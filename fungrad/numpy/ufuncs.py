@@ -30,7 +30,6 @@ from fungrad.numpy.promotion import (
 from fungrad.numpy.rules import (
     Function,
     describe_failure,
-    documented,
     full_name,
     ready,
     rule_of,
@@ -173,6 +172,8 @@ def ufunc(function: np.ufunc | ElementwiseFunction, rule: Function | None = None
 
     traced_functions[numpys] = traced
     _plain_calls[numpys] = apply_rule
+    from fungrad.numpy.documentation import documented  # which modules with rules need
+
     result = documented(public, numpys, traced)
     of_numpy = getattr(np, numpys.__name__, None) is numpys
     result.__module__ = "fungrad.numpy.math" if of_numpy else "fungrad.scipy.special"

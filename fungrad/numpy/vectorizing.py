@@ -21,7 +21,7 @@ from fungrad.numpy.dispatch import implements
 from fungrad.numpy.joining import stack
 from fungrad.numpy.memory import settle
 from fungrad.numpy.promotion import as_tracer, broadcast_to, cast, has_tracer, strong
-from fungrad.numpy.shape import expand_dims, is_sequence, moveaxis, reshaped
+from fungrad.numpy.shaping import expand_dims, is_sequence, moveaxis, reshaped
 from fungrad.numpy.views import created, same_array
 from fungrad.transforms.vmap import vmap
 

@@ -14,7 +14,7 @@ from fungrad.numpy.dispatch import implements
 from fungrad.numpy.linalg.operands import check_matrices, matrices
 from fungrad.numpy.promotion import as_tracer, cast
 from fungrad.numpy.reductions import flat_zero, is_exact, length, squared_magnitude, with_axes
-from fungrad.numpy.shape import moveaxis, reshaped
+from fungrad.numpy.shaping import moveaxis, reshaped
 from fungrad.primitives.determinants import Det, Slogdet
 from fungrad.primitives.stacks import identity_like
 

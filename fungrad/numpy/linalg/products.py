@@ -13,7 +13,7 @@ from fungrad.numpy.dispatch import implements
 from fungrad.numpy.linalg.operands import check_matrices
 from fungrad.numpy.products import vecdot as vector_products
 from fungrad.numpy.promotion import as_array, as_tracer
-from fungrad.numpy.shape import reshaped
+from fungrad.numpy.shaping import reshaped
 from fungrad.primitives.stacks import identity_like
 
 __all__ = [

@@ -13,7 +13,7 @@ from fungrad.numpy.dispatch import implements
 from fungrad.numpy.linalg.operands import check_matrices, hermitian, matrices, numbers
 from fungrad.numpy.plans import broadcast_shapes
 from fungrad.numpy.promotion import as_tracer, broadcast_to, cast
-from fungrad.numpy.shape import moveaxis, reshaped
+from fungrad.numpy.shaping import moveaxis, reshaped
 from fungrad.primitives import shaping
 from fungrad.primitives.linalg import Inv, LinearSystem, Pinv, Solve
 from fungrad.primitives.stacks import real_type

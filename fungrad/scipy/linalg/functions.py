@@ -17,7 +17,7 @@ from fungrad.numpy.dispatch import implements
 from fungrad.numpy.linalg.operands import matrices, numbers
 from fungrad.numpy.plans import broadcast_shapes
 from fungrad.numpy.promotion import as_tracer, broadcast_to
-from fungrad.numpy.shape import reshaped
+from fungrad.numpy.shaping import reshaped
 from fungrad.primitives.decompositions import Eig
 from fungrad.primitives.linalg import Inv, Solve
 from fungrad.primitives.matrix_functions import Frechet, MatrixFunction, SquareRoot

@@ -12,7 +12,7 @@ from scipy.linalg import dft, hadamard, helmert, hilbert, invhilbert, invpascal,
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.linalg.operands import numbers
 from fungrad.numpy.promotion import as_tracer, promote
-from fungrad.numpy.shape import reshaped
+from fungrad.numpy.shaping import reshaped
 from fungrad.scipy.arguments import double
 from fungrad.scipy.mirrors import mirrors
 

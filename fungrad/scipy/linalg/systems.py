@@ -12,7 +12,7 @@ from fungrad.numpy.linalg.operands import check_matrices, hermitian, matrices, n
 from fungrad.numpy.linalg.systems import lstsq as numpy_lstsq
 from fungrad.numpy.linalg.systems import solved
 from fungrad.numpy.promotion import as_tracer, broadcast_to
-from fungrad.numpy.shape import reshaped
+from fungrad.numpy.shaping import reshaped
 from fungrad.primitives.elimination import Permutation
 from fungrad.primitives.linalg import Inv, Pinv, Solve, TriangularSolve
 from fungrad.primitives.stacks import Triangle, adjoint, diagonal, symmetrized, transposed

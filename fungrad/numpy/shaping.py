@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import warnings
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import Shape, type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements, not_for_tracers
-from fungrad.numpy.promotion import as_array, as_tracer, standin
+from fungrad.numpy.promotion import as_array, as_tracer, standin, warn_of_discarded_parts
 from fungrad.numpy.views import array_of, copied, view_of
 from fungrad.numpy.views import same_array as same_array
 from fungrad.primitives.elementwise import Cast
@@ -281,16 +280,6 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 
 
 # Copies
-
-
-def warn_of_discarded_parts(x: Tracer, dtype: np.dtype[Any]) -> None:
-    """Warn as NumPy does where a conversion makes complex numbers real."""
-    if x.dtype.kind == "c" and dtype.kind in "iuf":
-        warnings.warn(
-            "Casting complex values to real discards the imaginary part",
-            np.exceptions.ComplexWarning,
-            stacklevel=3,
-        )
 
 
 @implements(np.copy, creates=True)

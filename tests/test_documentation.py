@@ -1,0 +1,183 @@
+"""Every public function and class shows an example in its documentation, and the example runs."""
+
+import doctest
+import importlib
+import inspect
+import sys
+from pathlib import Path
+
+import pytest
+
+import fungrad
+from fungrad.core.examples import examples_of
+from tests.test_public import public_modules
+
+PACKAGE = Path(fungrad.__file__).parent
+
+WITHOUT = {
+    "fungrad.compat.autograd": "pytest_addoption",
+    "fungrad.compat.jax": "pytest_addoption",
+    "fungrad.compat.numpy": "uninstall",
+    "fungrad.example_libraries.optimizers": "JoinPoint Optimizer OptimizerState",
+    "fungrad.extend": "Linear Primitive bind expand primitive zeros_like",
+    "fungrad.extend.ad": (
+        "UndefinedPrimal add_jaxvals add_tangents defbilinear defjvp defjvp2 defjvp_zero deflinear deflinear2 "
+        "get_primitive_transpose is_undefined_primal zeros_like_aval"
+    ),
+    "fungrad.extend.api_util": "argnums_partial debug_info donation_vector flatten_axes rebase_donate_argnums safe_map safe_zip",
+    "fungrad.extend.batching": "AxisData defbroadcasting defreducer defvectorized",
+    "fungrad.extend.core": (
+        "AbstractToken AbstractValue CallPrimitive DropVar Effect Jaxpr JaxprEqn JaxprTypeError Literal Token "
+        "Var find_top_trace get_opaque_trace_state jaxprs_in_params new_jaxpr_eqn nonempty_axis_env subjaxprs"
+    ),
+    "fungrad.extend.linear_util": (
+        "Store StoreException WrappedFun cache merge_linear_aux transformation transformation2 "
+        "transformation_with_aux transformation_with_aux2"
+    ),
+    "fungrad.extend.mlir": "apply_primitive register_lowering",
+    "fungrad.extend.partial_eval": "PartialVal trace_to_jaxpr_dynamic trace_to_jaxpr_nounits",
+    "fungrad.lax": (
+        "abs acos acosh add asin asinh atan atan2 atanh bessel_i0e bessel_i1e betainc bitwise_and bitwise_not "
+        "bitwise_or bitwise_xor cbrt ceil clz conj cos cosh digamma div eq erf erf_inv erfc exp exp2 expm1 "
+        "floor ge gt igamma igamma_grad_a igammac imag is_finite le lgamma log log1p logistic lt max min "
+        "mulhi ne neg nextafter polygamma population_count random_gamma_grad real reciprocal rem rsqrt "
+        "shift_left shift_right_arithmetic shift_right_logical sign sin sinh sqrt square sub tan tanh zeta"
+    ),
+    "fungrad.nn.initializers": "Initializer",
+    "fungrad.numpy.fft": (
+        "fft fft2 fftfreq fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft rfft2 "
+        "rfftfreq rfftn"
+    ),
+    "fungrad.numpy.linalg": (
+        "cholesky cond cross det diagonal eig eigh eigvals eigvalsh inv lstsq matmul matrix_norm matrix_power "
+        "matrix_rank matrix_transpose multi_dot norm outer pinv qr slogdet solve svd svdvals tensordot "
+        "tensorinv tensorsolve trace vecdot vector_norm"
+    ),
+    "fungrad.optim": (
+        "AdaptiveGradClipState AddDecayedWeightsState AddNoiseState ApplyEvery ApplyIfFiniteState "
+        "ClipByGlobalNormState ClipState ConditionFn ConditionallyMaskState ConditionallyTransformState "
+        "EmaState EmptyState FactoredState GradientTransformation GradientTransformationExtraArgs "
+        "InjectHyperparamsState InjectStatefulHyperparamsState LookaheadParams LookaheadState MaskedNode "
+        "MaskedState MonitorState MultiStepsState MultiTransformState NonNegativeParamsState PartitionState "
+        "ScaleByAdaDeltaState ScaleByAdamState ScaleByAdanState ScaleByAmsgradState "
+        "ScaleByBacktrackingLinesearchState ScaleByBeliefState ScaleByDistanceOverGradientsState "
+        "ScaleByLBFGSState ScaleByLionState ScaleByNovogradState ScaleByOptimisticGradientState "
+        "ScaleByRStdDevState ScaleByRStdDevWithCountState ScaleByRmsState ScaleByRmsWithCountState "
+        "ScaleByRpropState ScaleByRssState ScaleBySM3State ScaleByScheduleState ScaleByTrustRatioState "
+        "ScaleByZoomLinesearchState ScaleState ShouldSkipUpdateFunction SnapshotState StatefulSchedule "
+        "TraceState TransformInitFn TransformUpdateExtraArgsFn TransformUpdateFn WeightDecaySchedule "
+        "WrappedScheduleState ZeroNansState ZoomLinesearchInfo"
+    ),
+    "fungrad.optim.perturbations": "Gumbel Normal",
+    "fungrad.optim.tree": "NamedTupleKey",
+    "fungrad.programs.rules.policies": (
+        "checkpoint_dots checkpoint_dots_with_no_batch_dims dots_saveable dots_with_no_batch_dims_saveable "
+        "nothing_saveable save_any_names_but_these save_anything_except_these_names save_from_both_policies"
+    ),
+    "fungrad.scipy.cluster.vq": "vq",
+    "fungrad.scipy.fft": (
+        "dct dctn dst dstn fft fft2 fftfreq fftn fftshift hfft hfft2 hfftn idct idctn idst idstn ifft ifft2 "
+        "ifftn ifftshift ihfft ihfft2 ihfftn irfft irfft2 irfftn rfft rfft2 rfftfreq rfftn"
+    ),
+    "fungrad.scipy.integrate": "cumulative_simpson cumulative_trapezoid romb simpson trapezoid",
+    "fungrad.scipy.interpolate": "Akima1DInterpolator CubicHermiteSpline",
+    "fungrad.scipy.linalg": (
+        "block_diag cho_factor cho_solve cho_solve_banded cholesky cholesky_banded circulant companion "
+        "convolution_matrix coshm cosm det diagsvd eig eig_banded eigh eigh_tridiagonal eigvals "
+        "eigvals_banded eigvalsh eigvalsh_tridiagonal expm expm_frechet fiedler fractional_matrix_power funm "
+        "hankel hessenberg inv khatri_rao leslie logm lstsq lu lu_factor lu_solve matmul_toeplitz norm "
+        "null_space orth orthogonal_procrustes pinv pinvh polar qr rq schur signm sinhm sinm solve "
+        "solve_banded solve_circulant solve_continuous_are solve_continuous_lyapunov solve_discrete_are "
+        "solve_discrete_lyapunov solve_lyapunov solve_sylvester solve_toeplitz solve_triangular solveh_banded "
+        "sqrtm svd svdvals tanhm tanm toeplitz"
+    ),
+    "fungrad.scipy.ndimage": (
+        "affine_transform convolve convolve1d correlate correlate1d gaussian_filter gaussian_filter1d laplace "
+        "map_coordinates prewitt rotate shift sobel spline_filter spline_filter1d uniform_filter "
+        "uniform_filter1d zoom"
+    ),
+    "fungrad.scipy.signal": (
+        "coherence convolve convolve2d correlate correlate2d csd detrend fftconvolve filtfilt hilbert istft "
+        "lfilter lfilter_zi oaconvolve periodogram resample savgol_filter sosfilt sosfilt_zi sosfiltfilt "
+        "spectrogram stft welch"
+    ),
+    "fungrad.scipy.sparse": "SparseArray",
+    "fungrad.scipy.special": (
+        "airy bdtr bdtrc beta betainc betaincc betainccinv betaincinv betaln binom boxcox boxcox1p cbrt chdtr "
+        "chdtrc chdtri comb cosm1 dawsn digamma ellipe ellipeinc ellipj ellipk ellipkinc ellipkm1 entr erf "
+        "erfc erfcinv erfcx erfi erfinv eval_chebyt eval_chebyu eval_gegenbauer eval_genlaguerre eval_hermite "
+        "eval_hermitenorm eval_jacobi eval_laguerre eval_legendre exp1 exp10 exp2 expi expit expm1 expn "
+        "exprel factorial fdtr fdtrc fdtri fresnel gamma gammainc gammaincc gammainccinv gammaincinv gammaln "
+        "gammasgn gdtr gdtrc hankel1 hankel1e hankel2 hankel2e huber hyp0f1 hyp1f1 hyp2f1 hyperu i0 i0e i1 "
+        "i1e inv_boxcox inv_boxcox1p iv ive j0 j1 jn jv jve k0 k0e k1 k1e kl_div kn kv kve lambertw "
+        "legendre_p log1p log_expit log_ndtr log_softmax loggamma logit logsumexp lpmv multigammaln nbdtr "
+        "nbdtrc ndtr ndtri ndtri_exp owens_t pdtr pdtrc perm poch polygamma powm1 pseudo_huber psi rel_entr "
+        "rgamma shichi sici softmax softplus spence sph_harm_y spherical_in spherical_jn spherical_kn "
+        "spherical_yn stdtr stdtrit wofz wrightomega xlog1py xlogy y0 y1 yn yv yve zeta"
+    ),
+    "fungrad.scipy.stats": (
+        "bernoulli beta betabinom binom cauchy chi2 dirichlet entropy expon f gamma gennorm geom gmean "
+        "gumbel_l gumbel_r halfnorm hmean invgamma kurtosis laplace logistic lognorm mode moment multinomial "
+        "multivariate_normal nbinom norm pareto poisson rankdata rayleigh sem skew skewnorm t truncnorm "
+        "uniform variation vonmises weibull_min wrapcauchy zscore"
+    ),
+}
+"""The names that have no example yet, separated by blanks, by module. Do not add any."""
+
+
+def shown(module):
+    """Map the names of the functions and classes of fungrad's own that a public module shows to what they are."""
+    if module.__name__ == "fungrad.compat":
+        values = {x: importlib.import_module(f"fungrad.compat.{x}") for x in dir(module)}
+    else:
+        values = {x: getattr(module, x) for x in dir(module)}
+    return {name: value for name, value in values.items() if callable(value) and is_own(value)}
+
+
+def is_own(value):
+    """Whether a function or class is written in fungrad, whatever module it says it is of."""
+    code = getattr(value, "__code__", None)
+    return str(getattr(value, "__module__", "")).startswith("fungrad") or (
+        code is not None and PACKAGE in Path(code.co_filename).parents
+    )
+
+
+@pytest.mark.parametrize("name", public_modules())
+def test_all_that_can_be_called_has_an_example(name):
+    """If one has an example that is in `WITHOUT`: take it off there."""
+    found = shown(public_modules()[name])
+    without = [x for x, value in found.items() if ">>>" not in (inspect.getdoc(value) or "")]
+    assert sorted(without) == sorted(WITHOUT.get(name, "").split())
+
+
+@pytest.mark.parametrize("name", public_modules())
+def test_examples_that_tables_give_run(name):
+    """The others are in the source, where doctest finds them."""
+    finder, runner = (
+        doctest.DocTestFinder(),
+        doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE),
+    )
+    read = set()
+    values = shown(public_modules()[name])
+    for home in {value.__module__ for value in values.values()} & {*sys.modules}:
+        read |= {test.docstring for test in finder.find(sys.modules[home])}
+    for public, value in values.items():
+        text = value.__doc__ or ""
+        if ">>>" in text and text not in read:
+            lines = []
+            test = doctest.DocTestParser().get_doctest(text, {}, f"{name}.{public}", None, None)
+            runner.run(test, out=lines.append)
+            assert not lines, "".join(lines)
+
+
+@pytest.mark.parametrize("name", public_modules())
+def test_examples_are_of_public_names(name):
+    examples = examples_of(name)
+    assert [*examples] == sorted(examples)
+    values = [getattr(public_modules()[name], x, None) for x in examples]
+    unknown = [
+        x
+        for x, value in zip(examples, values)
+        if examples[x] not in (getattr(value, "__doc__", "") or "")
+    ]
+    assert unknown == []
