@@ -34,6 +34,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.examples import examples_of
 from fungrad.core.types import kind_of, type_of
 from fungrad.lax.glossary import public
 from fungrad.lax.operands import (
@@ -53,6 +54,8 @@ from fungrad.primitives import elementwise as e
 from fungrad.primitives.bits import CountLeadingZeros, HighProduct, as_unsigned, reinterpret
 
 Function = Callable[..., Any]
+
+EXAMPLES = examples_of("fungrad.lax")
 
 
 def unary(name: str, rule: Function, kinds: str, value: str) -> Function:
@@ -120,12 +123,15 @@ def named(
     if not one:
         taken = f"Arrays or numbers, {words_of(kinds)}; of one dtype and one shape."
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = (
+    text = (
         f"Return {value}, element by element.\n\n"
         f"Parameters\n----------\n{', '.join(names)}\n    {taken}\n\n"
         "Returns\n-------\narray\n    Of the same shape.\n\n"
         f"Raises\n------\nTypeError\n    If {'the dtype is another' if one else 'dtypes or shapes differ'}."
     )
+    if name in EXAMPLES:
+        text += f"\n\nExamples\n--------\n{EXAMPLES[name]}"
+    function.__doc__ = text
     return public(function)
 
 
