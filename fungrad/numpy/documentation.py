@@ -58,11 +58,13 @@ def sections_of(numpy_function: Any) -> str:
     sections = (
         text[text.rfind("\n", 0, start) + 1 : rest.start() if rest else None] if start >= 0 else ""
     )
-    return "\n\n".join([textwrap.dedent(sections).strip(), example_of(numpy_function)]).strip()
+    return "\n\n".join(
+        [textwrap.dedent(sections).strip(), example_of(full_name(numpy_function))]
+    ).strip()
 
 
-def example_of(numpy_function: Any) -> str:
-    """Return the section of a docstring that shows an example, with the imports it needs."""
-    package, _, name = f"fungrad.{full_name(numpy_function)}".rpartition(".")
+def example_of(name: str) -> str:
+    """Return the section of a docstring that shows an example of ``numpy.sin``, say, with the imports it needs."""
+    package, _, name = f"fungrad.{name}".rpartition(".")
     example = examples_of(package).get(name)
     return _EXAMPLES.completed(f"\n\nExamples\n--------\n{example}", ()).strip() if example else ""

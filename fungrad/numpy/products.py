@@ -164,7 +164,8 @@ def _plain_vecmat(x1: Any, x2: Any, /) -> Any:
     return np.matmul(np.conj(x1)[..., None, :], x2)[..., 0, :]
 
 
-_plain_matvec.__name__, _plain_vecmat.__name__ = "matvec", "vecmat"
+for _plain, _name in (_plain_matvec, "matvec"), (_plain_vecmat, "vecmat"):
+    _plain.__name__, _plain.__module__ = _name, "numpy"  # of which they are elsewhere
 _matvec = getattr(np, "matvec", _plain_matvec)  # NumPy has them since 2.2
 _vecmat = getattr(np, "vecmat", _plain_vecmat)
 

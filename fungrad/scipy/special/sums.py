@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,6 +13,7 @@ import scipy.special
 from fungrad.core.types import type_of
 from fungrad.numpy.composites import as_one
 from fungrad.numpy.dispatch import implements
+from fungrad.numpy.documentation import example_of
 from fungrad.numpy.promotion import as_array, as_tracer, cast, promote, ufunc_operands
 from fungrad.numpy.rules import Function
 from fungrad.primitives import elementwise as e
@@ -31,7 +33,13 @@ def floating(*operands: Any) -> list[Any]:
 def implements_if_there(name: str) -> Callable[[Function], Function]:
     """As `implements`, of a function that older versions of SciPy lack; then it takes tracers alone."""
     function = getattr(scipy.special, name, None)
-    return (lambda rule: rule) if function is None else implements(function)
+    return _with_example if function is None else implements(function)
+
+
+def _with_example(rule: Function) -> Function:
+    example = example_of(f"scipy.special.{rule.__name__}")
+    rule.__doc__ = f"{inspect.cleandoc(rule.__doc__ or '')}\n\n{example}".lstrip()
+    return rule
 
 
 def _largest(a: Any, axis: Any) -> Any:
