@@ -9,7 +9,7 @@ import numpy as np
 from fungrad.core import tree
 from fungrad.core.errors import LostDerivativeError, here
 from fungrad.core.tracer import Tracer, innermost_trace
-from fungrad.core.types import type_of
+from fungrad.core.types import PYTHON_SCALARS, type_of
 from fungrad.numpy.promotion import as_array, has_tracer, strong
 from fungrad.primitives.elementwise import Cast
 from fungrad.transforms.call import as_operand
@@ -51,3 +51,8 @@ def untraced(value: Any, what: str) -> Any:
             "so it cannot be differentiated. Write it as for jit, with fungrad.numpy.where in place of `if`."
         )
     return value
+
+
+def is_scalar(x: Any) -> bool:
+    """Whether `x` is a number, or an array or tracer without axes."""
+    return type(x) in PYTHON_SCALARS or getattr(x, "shape", None) == ()

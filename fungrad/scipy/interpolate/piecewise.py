@@ -174,6 +174,12 @@ class CubicHermiteSpline(PPoly):
         Places, in increasing order, of shape (n,).
     y, dydx
         Values and derivatives, n of them along `axis`.
+
+    Examples
+    --------
+    >>> curve = lambda slope: CubicHermiteSpline(np.array([0.0, 1.0]), np.zeros(2), np.array([slope, 0.0]))
+    >>> curve(8.0)(0.5), fg.grad(lambda slope: curve(slope)(0.5))(8.0)
+    (array(1.), np.float64(0.125))
     """
 
     def __init__(self, x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None) -> None:

@@ -87,6 +87,12 @@ class Akima1DInterpolator(PPoly):
         ``"akima"``, or ``"makima"``, whose weights avoid overshoot.
     extrapolate
         As for `PPoly`; by default False.
+
+    Examples
+    --------
+    >>> x = np.arange(5.0)
+    >>> fg.grad(lambda t: Akima1DInterpolator(x, 3 * x)(t))(1.5)
+    np.float64(3.0)
     """
 
     def __init__(

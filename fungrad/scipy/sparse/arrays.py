@@ -14,9 +14,10 @@ import scipy.sparse
 import fungrad.numpy as fnp
 from fungrad.core.nodes import register_node
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import PYTHON_SCALARS, type_of
+from fungrad.core.types import type_of
 from fungrad.numpy.at import at
 from fungrad.numpy.promotion import as_array, has_tracer
+from fungrad.scipy.arguments import is_scalar
 from fungrad.scipy.sparse import products
 from fungrad.scipy.sparse.structure import Structure, product_of
 from fungrad.typing import Array, ArrayLike
@@ -29,6 +30,13 @@ class SparseArray:
 
     `coo_array` and its like make them of traced data; of plain data they make SciPy's own. It is a pytree of
     the data. Operators, `@` with vectors, matrices and sparse matrices, and the methods here have SciPy's meaning.
+
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> from fungrad.scipy import sparse
+    >>> made = lambda x: sparse.coo_array((x, ([0, 1], [1, 0])), shape=(2, 2))
+    >>> fg.grad(lambda x: (made(x) @ np.array([1.0, 10.0])).sum())(np.ones(2))
+    array([10.,  1.])
     """
 
     __array_ufunc__ = None  # operators of arrays leave the work to those here
@@ -122,11 +130,9 @@ class SparseArray:
             return self
         if format not in ("coo", "csr", "csc"):
             raise NotImplementedError(f"traced matrices are coo, csr or csc, not {format}")
-        return (
-            self._like(self._data, self.structure, format)
-            if format == "coo"
-            else self._summed(format)
-        )
+        if format == "coo":
+            return self._like(self._data, self.structure, format)
+        return self._summed(format)
 
     def tocoo(self, copy: bool = False) -> SparseArray:
         """Return the matrix in coordinate format."""
@@ -236,8 +242,7 @@ class SparseArray:
         """Return the entries to a power, which is not zero: the zeros stay."""
         if not np.isscalar(n) or n == 0:
             raise ValueError("zero power is not supported as it would densify the matrix.")
-        whole = self._summed()
-        return whole._of_data(lambda x: x**n)
+        return self._summed()._of_data(lambda x: x**n)
 
     def __neg__(self) -> SparseArray:
         return self._of_data(fnp.negative)
@@ -351,11 +356,6 @@ class SparseArray:
             raise ValueError(f"matmul: dimension mismatch: {self.shape} and {other.shape}")
         structure, first, second = product_of(self.structure, other.structure)
         return self._like(self._data[first] * other._data[second], structure)._summed()
-
-
-def is_scalar(x: Any) -> bool:
-    """Whether `x` is a number, or an array or tracer without axes."""
-    return type(x) in PYTHON_SCALARS or getattr(x, "shape", None) == ()
 
 
 def is_sparse(x: Any) -> bool:

@@ -19,6 +19,7 @@ import scipy.stats
 from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import Tracer
 from fungrad.numpy.composites import as_one
+from fungrad.numpy.documentation import example_of
 from fungrad.numpy.promotion import has_tracer
 from fungrad.scipy.stats.choices import all_positive, as_constant, both, certain, choose, double
 from fungrad.typing import Array
@@ -115,7 +116,7 @@ class Distribution(Mirror):
         self.example = example or (1.0,) * len(shapes)
         self.counts = counts
         self.formulas = formulas
-        self.__doc__ = f"`scipy.stats.{name}`, for tracers too.\n\n{self._summary()}\n"
+        self.__doc__ = f"`scipy.stats.{name}`, for tracers too.\n\n{self._summary()}\n\n{example_of(f'scipy.stats.{name}')}"
 
     def _summary(self) -> str:
         arguments = ", ".join([*self.shapes, *self._rest()])

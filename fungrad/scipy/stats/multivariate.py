@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from typing import Any
 
@@ -10,6 +11,7 @@ import scipy.stats
 
 from fungrad.core.tracer import Tracer
 from fungrad.numpy.composites import as_one
+from fungrad.numpy.documentation import example_of
 from fungrad.scipy import special
 from fungrad.scipy.linalg import solve_triangular
 from fungrad.scipy.stats.choices import as_constant, certain, choose, double
@@ -23,6 +25,8 @@ class Multivariate(Mirror):
 
     def __init__(self) -> None:
         self.scipy = getattr(scipy.stats, self.name)
+        text = inspect.cleandoc(type(self).__doc__ or "")
+        self.__doc__ = f"{text}\n\n{example_of(f'scipy.stats.{self.name}')}"
 
     def _traced(self, method: str, args: Any, kwargs: Any) -> Any:
         log = self._log_density(*args, **kwargs)
