@@ -31,6 +31,7 @@ Packages written for JAX declare primitives by a name and tables of rules; progr
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -38,6 +39,7 @@ import numpy as np
 
 from fungrad.core.backend import target_of
 from fungrad.core.errors import MissingRuleError
+from fungrad.core.examples import examples_of
 from fungrad.core.glossary import COMMON
 from fungrad.core.primitive import Linear, Primitive, bind, primitive
 from fungrad.core.types import ArrayType
@@ -59,6 +61,11 @@ __all__ = [
 ]
 __dir__ = __all__.copy
 tell_missing(globals())
+
+for _name, _example in examples_of(__name__).items():  # of what is not documented for users alone
+    _value = globals()[_name]
+    if _value.__doc__ and _example not in _value.__doc__:
+        _value.__doc__ = f"{inspect.cleandoc(_value.__doc__)}\n\nExamples\n--------\n{_example}\n"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -54,7 +54,14 @@ reducing_transposes: dict[Primitive, Rule] = {}
 
 
 def is_undefined_primal(x: Any) -> bool:
-    """Whether `x` stands for an operand that a cotangent is asked for."""
+    """Whether `x` stands for an operand that a cotangent is asked for.
+
+    Examples
+    --------
+    >>> from fungrad.extend.core import ShapedArray
+    >>> is_undefined_primal(UndefinedPrimal(ShapedArray((), float))), is_undefined_primal(1.0)
+    (True, False)
+    """
     return type(x) is UndefinedPrimal
 
 
@@ -71,24 +78,52 @@ def instantiate_zeros(tangent: Any) -> Any:
 
 
 def zeros_like_aval(aval: Any) -> Any:
-    """Return zeros of a type."""
+    """Return zeros of a type.
+
+    Examples
+    --------
+    >>> from fungrad.extend.core import ShapedArray
+    >>> zeros_like_aval(ShapedArray((2,), float))
+    array([0., 0.])
+    """
     return Zero(aval).instantiate()
 
 
 def add_jaxvals(x: Any, y: Any) -> Any:
-    """Return the sum of two arrays."""
+    """Return the sum of two arrays.
+
+    Examples
+    --------
+    >>> add_jaxvals(1.0, 2.0)
+    3.0
+    """
     return x + y
 
 
 def add_tangents(x: Any, y: Any) -> Any:
-    """Return the sum of two tangents, either of which may be a `Zero`."""
+    """Return the sum of two tangents, either of which may be a `Zero`.
+
+    Examples
+    --------
+    >>> from fungrad.extend.core import ShapedArray
+    >>> add_tangents(Zero(ShapedArray((), float)), 2.0), add_tangents(1.0, 2.0)
+    (2.0, 3.0)
+    """
     if isinstance(x, Zero):
         return y
     return x if isinstance(y, Zero) else x + y
 
 
 def get_primitive_transpose(p: Primitive) -> Rule:
-    """Return the transpose rule of a primitive."""
+    """Return the transpose rule of a primitive.
+
+    Examples
+    --------
+    >>> twice_p = Primitive("twice")
+    >>> deflinear(twice_p, lambda ct: [2 * ct])
+    >>> get_primitive_transpose(twice_p)(3.0)
+    [6.0]
+    """
     try:
         return primitive_transposes[p]
     except KeyError:
@@ -112,12 +147,32 @@ def _linear_transpose(rule: Rule, with_operands: bool, cts: Any, *args: Any, **p
 
 
 def deflinear(primitive: Primitive, transpose_rule: Rule) -> None:
-    """Declare a primitive linear; ``transpose_rule(ct, **params)`` returns the cotangents of its operands."""
+    """Declare a primitive linear; ``transpose_rule(ct, **params)`` returns the cotangents of its operands.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> twice_p = Primitive("twice")
+    >>> _ = twice_p.def_impl(lambda x: 2 * x), twice_p.def_abstract_eval(lambda x: x)
+    >>> deflinear(twice_p, lambda ct: [2 * ct])
+    >>> fg.grad(twice_p.bind)(3.0)
+    np.float64(2.0)
+    """
     _deflinear(primitive, transpose_rule, False)
 
 
 def deflinear2(primitive: Primitive, transpose_rule: Rule) -> None:
-    """Declare a primitive linear; ``transpose_rule(ct, *operands, **params)`` returns their cotangents."""
+    """Declare a primitive linear; ``transpose_rule(ct, *operands, **params)`` returns their cotangents.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> scale_p = Primitive("scale")
+    >>> _ = scale_p.def_impl(lambda x, *, by: by * x), scale_p.def_abstract_eval(lambda x, *, by: x)
+    >>> deflinear2(scale_p, lambda ct, x, *, by: [by * ct])
+    >>> fg.grad(lambda x: scale_p.bind(x, by=5.0))(3.0)
+    np.float64(5.0)
+    """
     _deflinear(primitive, transpose_rule, True)
 
 
@@ -130,6 +185,15 @@ def defbilinear(prim: Primitive, lhs_rule: Rule, rhs_rule: Rule) -> None:
     """Declare a primitive linear in each of two operands.
 
     ``lhs_rule(ct, x, y, **params)`` returns the cotangent of the first, x being an `UndefinedPrimal`, and `rhs_rule` that of the second.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> product_p = Primitive("product")
+    >>> _ = product_p.def_impl(lambda x, y: x * y), product_p.def_abstract_eval(lambda x, y: x)
+    >>> defbilinear(product_p, lambda ct, x, y: ct * y, lambda ct, x, y: ct * x)
+    >>> fg.grad(product_p.bind, argnums=(0, 1))(3.0, 4.0)
+    (np.float64(4.0), np.float64(3.0))
     """
 
     def transpose(ct: Any, x: Any, y: Any, **params: Any) -> Any:
@@ -166,17 +230,48 @@ def _sum_of_jvps(
 
 
 def defjvp(primitive: Primitive, *jvprules: Rule | None) -> None:
-    """Say for each operand what its tangent contributes to that of the result: ``rule(t, *operands, **params)``."""
+    """Say for each operand what its tangent contributes to that of the result: ``rule(t, *operands, **params)``.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> square_p = Primitive("square")
+    >>> _ = square_p.def_impl(lambda x: x * x), square_p.def_abstract_eval(lambda x: x)
+    >>> defjvp(square_p, lambda t, x: 2 * x * t)
+    >>> fg.grad(square_p.bind)(3.0)
+    np.float64(6.0)
+    """
     primitive_jvps[primitive] = functools.partial(_sum_of_jvps, jvprules, False, primitive)
 
 
 def defjvp2(primitive: Primitive, *jvprules: Rule | None) -> None:
-    """Like `defjvp`, of rules that take the result too: ``rule(t, result, *operands, **params)``."""
+    """Like `defjvp`, of rules that take the result too: ``rule(t, result, *operands, **params)``.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> root_p = Primitive("root")
+    >>> _ = root_p.def_impl(lambda x: x**0.5), root_p.def_abstract_eval(lambda x: x)
+    >>> defjvp2(root_p, lambda t, root, x: t / (2 * root))
+    >>> fg.grad(root_p.bind)(4.0)
+    np.float64(0.25)
+    """
     primitive_jvps[primitive] = functools.partial(_sum_of_jvps, jvprules, True, primitive)
 
 
 def defjvp_zero(primitive: Primitive) -> None:
-    """Declare that all tangents of a primitive are zero."""
+    """Declare that all tangents of a primitive are zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad as fg
+    >>> whole_p = Primitive("whole")
+    >>> _ = whole_p.def_impl(np.floor), whole_p.def_abstract_eval(lambda x: x)
+    >>> defjvp_zero(whole_p)
+    >>> fg.grad(whole_p.bind)(1.7)
+    np.float64(0.0)
+    """
 
     def rule(primals: Any, tangents: Any, **params: Any) -> Any:
         out = primitive.bind(*primals, **params)

@@ -27,12 +27,24 @@ shaped_abstractify = typeof
 
 
 def safe_map(f: Callable[..., Any], *args: Iterable[Any]) -> list[Any]:
-    """Return the list of results of `f` for the elements of sequences, which must be of one length."""
+    """Return the list of results of `f` for the elements of sequences, which must be of one length.
+
+    Examples
+    --------
+    >>> safe_map(lambda x, y: x + y, [1, 2], [10, 20])
+    [11, 22]
+    """
     return [f(*xs) for xs in zip(*args, strict=True)]
 
 
 def safe_zip(*args: Iterable[Any]) -> list[tuple[Any, ...]]:
-    """Return the list of tuples of the elements of sequences, which must be of one length."""
+    """Return the list of tuples of the elements of sequences, which must be of one length.
+
+    Examples
+    --------
+    >>> safe_zip([1, 2], "ab")
+    [(1, 'a'), (2, 'b')]
+    """
     return list(zip(*args, strict=True))
 
 
@@ -81,7 +93,15 @@ def argnums_partial(
     args: Sequence[Any],
     require_static_args_hashable: bool = True,
 ) -> tuple[WrappedFun, tuple[Any, ...]]:
-    """Return a function of some of its arguments, the others being given, and these."""
+    """Return a function of some of its arguments, the others being given, and these.
+
+    Examples
+    --------
+    >>> from fungrad.extend.linear_util import wrap_init
+    >>> f, given = argnums_partial(wrap_init(lambda x, y: x - y), 1, (10, 3))
+    >>> f.call_wrapped(*given), f.call_wrapped(4)
+    (7, 6)
+    """
     chosen = (dyn_argnums,) if isinstance(dyn_argnums, int) else tuple(dyn_argnums)
     chosen = tuple([i % len(args) for i in chosen])
     fixed = tuple([None if i in chosen else _Fixed(x) for i, x in enumerate(args)])
@@ -91,7 +111,13 @@ def argnums_partial(
 def debug_info(
     traced_for: str, fun: Callable[..., Any], args: Any, kwargs: Any, **options: Any
 ) -> str:
-    """Return what notes say of a function."""
+    """Return what notes say of a function.
+
+    Examples
+    --------
+    >>> debug_info("jit", max, (1, 2), {})
+    'max for jit'
+    """
     return f"{getattr(fun, '__name__', '<unknown>')} for {traced_for}"
 
 
@@ -103,7 +129,14 @@ def flatten_axes(
     kws: bool = False,
     tupled_args: bool = False,
 ) -> list[Any]:
-    """Return for each leaf of a tree what a prefix of it says, such as an axis or None."""
+    """Return for each leaf of a tree what a prefix of it says, such as an axis or None.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> flatten_axes("vmap in_axes", fg.tree.structure((1, (2, 3))), (None, 0))
+    [None, 0, 0]
+    """
     from fungrad.tree import broadcast
 
     filled = tree.unflatten(treedef, [object()] * treedef.num_leaves)
@@ -117,7 +150,14 @@ def donation_vector(
     in_tree: tree.TreeDef,
     kws: bool = True,
 ) -> tuple[bool, ...]:
-    """Return which leaves of the arguments are donated."""
+    """Return which leaves of the arguments are donated.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> donation_vector((0,), (), fg.tree.structure((((1, 2), 3), {})))
+    (True, True, False)
+    """
     args, kwargs = in_tree.children() if kws else (in_tree, None)
     flags = [(i in donate_argnums, child.num_leaves) for i, child in enumerate(args.children())]
     if kwargs is not None:
@@ -129,6 +169,12 @@ def donation_vector(
 def rebase_donate_argnums(
     donate_argnums: Iterable[int], static_argnums: Iterable[int]
 ) -> tuple[int, ...]:
-    """Return positions among the arguments that are not static."""
+    """Return positions among the arguments that are not static.
+
+    Examples
+    --------
+    >>> rebase_donate_argnums((2, 3), static_argnums=(0,))
+    (1, 2)
+    """
     fixed = {*static_argnums}
     return tuple(sorted([i - sum(j < i for j in fixed) for i in donate_argnums if i not in fixed]))

@@ -109,15 +109,47 @@ def _reducing(prim: Primitive, operands: Any, dims: Any, *, axes: Any, **params:
 
 
 def defvectorized(prim: Primitive) -> None:
-    """Declare that a primitive works on each element of its operands, which are of one shape."""
+    """Declare that a primitive works on each element of its operands, which are of one shape.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> twice_p = Primitive("twice")
+    >>> _ = twice_p.def_impl(lambda x: 2 * x), twice_p.def_abstract_eval(lambda x: x)
+    >>> defvectorized(twice_p)
+    >>> fg.vmap(twice_p.bind)(np.array([1.0, 2.0]))
+    array([2., 4.])
+    """
     primitive_batchers[prim] = functools.partial(_vectorized, prim)
 
 
 def defbroadcasting(prim: Primitive) -> None:
-    """Declare that a primitive works on each element of its operands, which it broadcasts."""
+    """Declare that a primitive works on each element of its operands, which it broadcasts.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> sum_p = Primitive("sum")
+    >>> _ = sum_p.def_impl(lambda x, y: x + y), sum_p.def_abstract_eval(lambda x, y: x)
+    >>> defbroadcasting(sum_p)
+    >>> fg.vmap(sum_p.bind, in_axes=(0, None))(np.array([1.0, 2.0]), 10.0)
+    array([11., 12.])
+    """
     primitive_batchers[prim] = functools.partial(_broadcasting, prim)
 
 
 def defreducer(prim: Primitive) -> None:
-    """Declare that a primitive reduces its one operand along its parameter `axes`, counted from the front."""
+    """Declare that a primitive reduces its one operand along its parameter `axes`, counted from the front.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> from fungrad.extend.core import ShapedArray
+    >>> total_p = Primitive("total")
+    >>> _ = total_p.def_impl(lambda x, *, axes: x.sum(axes))
+    >>> _ = total_p.def_abstract_eval(lambda x, *, axes: ShapedArray(x.shape[: x.ndim - len(axes)], x.dtype))
+    >>> defreducer(total_p)
+    >>> fg.vmap(lambda x: total_p.bind(x, axes=(0,)))(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([3., 7.])
+    """
     primitive_batchers[prim] = functools.partial(_reducing, prim)

@@ -84,22 +84,52 @@ max_dim, min_dim = max, min
 
 
 class Effect:
-    """Base class of what a call does beyond computing its results."""
+    """Base class of what a call does beyond computing its results.
+
+    Examples
+    --------
+    >>> Effect()
+    Effect()
+    """
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
 
 class JaxprTypeError(Explained, TypeError):
-    """A program that is not well formed."""
+    """A program that is not well formed.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> jaxpr = fg.make_jaxpr(lambda x: 2.0 * x)(1.0).jaxpr
+    >>> try:
+    ...     check_jaxpr(jaxpr.replace(invars=[]))
+    ... except JaxprTypeError as error:
+    ...     print(error)
+    mul: the variables [a] are used before their definition
+    More: python -m fungrad explain JaxprTypeError
+    """
 
 
 class AbstractToken(AbstractValue):
-    """The type of a `Token`."""
+    """The type of a `Token`.
+
+    Examples
+    --------
+    >>> abstract_token, isinstance(abstract_token, AbstractValue)
+    (AbstractToken(), True)
+    """
 
 
 class Token:
-    """Stands for the order of effects, which is that of the program here."""
+    """Stands for the order of effects, which is that of the program here.
+
+    Examples
+    --------
+    >>> Token()
+    Token()
+    """
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
@@ -120,7 +150,15 @@ def new_jaxpr_eqn(
     source_info: Any = None,
     ctx: Any = None,
 ) -> JaxprEqn:
-    """Return an equation of a `Jaxpr`."""
+    """Return an equation of a `Jaxpr`.
+
+    Examples
+    --------
+    >>> from fungrad.extend.core import primitives
+    >>> x, y = Var(ShapedArray((), float), "x"), Var(ShapedArray((), float), "y")
+    >>> new_jaxpr_eqn([x], [y], primitives.sin_p, {}, no_effects)
+    y:float64[] = sin x
+    """
     return JaxprEqn(list(invars), list(outvars), primitive, dict(params), effects, source_info, ctx)
 
 
@@ -213,17 +251,36 @@ def trace_state_clean() -> bool:
 
 
 def find_top_trace(operands: Any = ()) -> Any:
-    """Return the trace of the function that is being traced, the innermost; None if there is none."""
+    """Return the trace of the function that is being traced, the innermost; None if there is none.
+
+    Examples
+    --------
+    >>> find_top_trace() is None
+    True
+    """
     return innermost_trace()
 
 
 def get_opaque_trace_state(convention: Any = None) -> Any:
-    """Return an object that is equal as long as the same functions are being traced."""
+    """Return an object that is equal as long as the same functions are being traced.
+
+    Examples
+    --------
+    >>> get_opaque_trace_state() == get_opaque_trace_state()
+    True
+    """
     return innermost_trace()
 
 
 def nonempty_axis_env() -> bool:
-    """Whether a named axis is open."""
+    """Whether a named axis is open.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> nonempty_axis_env(), fg.vmap(lambda x: x * nonempty_axis_env(), axis_name="i")(np.ones(2))
+    (False, array([1., 1.]))
+    """
     from fungrad.core.axes import open_axes
 
     return bool(open_axes())

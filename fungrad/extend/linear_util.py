@@ -31,14 +31,32 @@ __dir__ = __all__.copy
 
 
 class StoreException(Explained, Exception):
-    """A `Store` is read before it is filled, or filled again with something else."""
+    """A `Store` is read before it is filled, or filled again with something else.
+
+    Examples
+    --------
+    >>> try:
+    ...     Store().val
+    ... except StoreException as error:
+    ...     print(error)
+    the store is empty: the function has not been called yet
+    More: python -m fungrad explain StoreException
+    """
 
 
 _EMPTY = object()
 
 
 class Store:
-    """The place of a second result."""
+    """The place of a second result.
+
+    Examples
+    --------
+    >>> store = Store()
+    >>> store.store(3)
+    >>> store, store.val
+    (Store(3), 3)
+    """
 
     def __init__(self, equal: bool = False) -> None:
         self._value: Any = _EMPTY
@@ -77,6 +95,12 @@ class WrappedFun:
     ----------
     f
         The function without them.
+
+    Examples
+    --------
+    >>> wrapped = wrap_init(abs)
+    >>> type(wrapped), wrapped.call_wrapped(-3)
+    (<class 'fungrad.extend.linear_util.WrappedFun'>, 3)
     """
 
     def __init__(
@@ -174,7 +198,16 @@ def _curried(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @_curried
 def transformation2(gen: Callable[..., Any], fun: WrappedFun, *gen_static_args: Any) -> WrappedFun:
-    """Make of ``gen(f, *static, *args, **kwargs)`` what adds it to a `WrappedFun`: ``transformation2(gen)(fun, *static)``."""
+    """Make of ``gen(f, *static, *args, **kwargs)`` what adds it to a `WrappedFun`: ``transformation2(gen)(fun, *static)``.
+
+    Examples
+    --------
+    >>> @transformation2
+    ... def scaled(f, factor, *args):
+    ...     return factor * f(*args)
+    >>> scaled(wrap_init(abs), 10).call_wrapped(-3)
+    30
+    """
     return fun.wrap(gen, gen_static_args, None)
 
 
@@ -186,7 +219,18 @@ def transformation_with_aux2(
     use_eq_store: bool = False,
     unk_names: bool = False,
 ) -> tuple[WrappedFun, Callable[[], Any]]:
-    """Like `transformation2`, of ``gen(f, store, *static, *args, **kwargs)``; returns the thunk of the second result too."""
+    """Like `transformation2`, of ``gen(f, store, *static, *args, **kwargs)``; returns the thunk of the second result too.
+
+    Examples
+    --------
+    >>> @transformation_with_aux2
+    ... def noted(f, store, *args):
+    ...     store.store(args)
+    ...     return f(*args)
+    >>> f, seen = noted(wrap_init(abs))
+    >>> f.call_wrapped(-3), seen()
+    (3, (-3,))
+    """
     store = Store(use_eq_store)
     return fun.wrap(gen, gen_static_args, store), lambda: store.val
 
@@ -214,7 +258,17 @@ class _SentWithAux(_Sent):
 
 @_curried
 def transformation(gen: Callable[..., Any], fun: WrappedFun, *gen_static_args: Any) -> WrappedFun:
-    """Like `transformation2`, of a generator ``gen(*static, *args, **kwargs)``."""
+    """Like `transformation2`, of a generator ``gen(*static, *args, **kwargs)``.
+
+    Examples
+    --------
+    >>> @transformation
+    ... def scaled(factor, *args):
+    ...     result = yield args, {}
+    ...     yield factor * result
+    >>> scaled(wrap_init(abs), 10).call_wrapped(-3)
+    30
+    """
     return fun.wrap(_Sent(gen), gen_static_args, None)
 
 
@@ -222,13 +276,31 @@ def transformation(gen: Callable[..., Any], fun: WrappedFun, *gen_static_args: A
 def transformation_with_aux(
     gen: Callable[..., Any], fun: WrappedFun, *gen_static_args: Any
 ) -> tuple[WrappedFun, Callable[[], Any]]:
-    """Like `transformation_with_aux2`, of a generator that yields results and the second result at last."""
+    """Like `transformation_with_aux2`, of a generator that yields results and the second result at last.
+
+    Examples
+    --------
+    >>> @transformation_with_aux
+    ... def noted(*args):
+    ...     result = yield args, {}
+    ...     yield result, args
+    >>> f, seen = noted(wrap_init(abs))
+    >>> f.call_wrapped(-3), seen()
+    (3, (-3,))
+    """
     store = Store()
     return fun.wrap(_SentWithAux(gen), gen_static_args, store), lambda: store.val
 
 
 def merge_linear_aux(aux1: Callable[[], Any], aux2: Callable[[], Any]) -> tuple[bool, Any]:
-    """Return which of two thunks has its value, and that: True for the first."""
+    """Return which of two thunks has its value, and that: True for the first.
+
+    Examples
+    --------
+    >>> empty = Store()
+    >>> merge_linear_aux(lambda: empty.val, lambda: 3)
+    (False, 3)
+    """
     try:
         first = aux1()
     except StoreException:
@@ -241,7 +313,19 @@ def merge_linear_aux(aux1: Callable[[], Any], aux2: Callable[[], Any]) -> tuple[
 
 
 def cache(call: Callable[..., Any], *, explain: Any = None) -> Callable[..., Any]:
-    """Return a function ``call(wrapped, *args)`` that remembers its results as long as the function ``wrapped.f`` is there."""
+    """Return a function ``call(wrapped, *args)`` that remembers its results as long as the function ``wrapped.f`` is there.
+
+    Examples
+    --------
+    >>> @cache
+    ... def length(fun, n):
+    ...     print("computed")
+    ...     return n + 1
+    >>> f = wrap_init(abs)
+    >>> length(f, 1), length(f, 1)
+    computed
+    (2, 2)
+    """
     known: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
 
     @functools.wraps(call)

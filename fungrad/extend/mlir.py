@@ -61,6 +61,16 @@ def register_lowering(
         What `lower_fun` returns. Anything else is of no use here: what `def_impl` was given runs instead.
     platform
         Where. Only what is for all platforms or for the CPU is kept.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> from fungrad.extend.core import Primitive
+    >>> twice_p = Primitive("twice")
+    >>> _ = twice_p.def_abstract_eval(lambda x: x)
+    >>> _ = register_lowering(twice_p, lower_fun(lambda x: 2 * x, multiple_results=False))
+    >>> fg.jit(twice_p.bind)(3.0)
+    np.float64(6.0)
     """
     if isinstance(rule, _OfFunction) and platform in (None, "cpu"):
         several, function = rule.multiple_results, rule.function
@@ -74,7 +84,15 @@ def register_lowering(
 
 
 def apply_primitive(prim: Primitive, *operands: Any, **params: Any) -> Any:
-    """Return what a primitive with a lowering gives for arrays: for `Primitive.def_impl`, as JAX's packages write it."""
+    """Return what a primitive with a lowering gives for arrays: for `Primitive.def_impl`, as JAX's packages write it.
+
+    Examples
+    --------
+    >>> twice_p = Primitive("twice")
+    >>> _ = register_lowering(twice_p, lower_fun(lambda x: 2 * x, multiple_results=False))
+    >>> apply_primitive(twice_p, 3.0)
+    6.0
+    """
     if prim not in lowerings:
         raise NotImplementedError(
             f"the primitive `{prim}` has no lowering that is made by lower_fun: give it a function of arrays by def_impl"

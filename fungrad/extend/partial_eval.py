@@ -33,7 +33,14 @@ partial_eval_jaxpr_custom_rules: dict[Any, Any] = {}
 
 
 class PartialVal(NamedTuple):
-    """A type and None, of what is not known; None and a value, of what is."""
+    """A type and None, of what is not known; None and a value, of what is.
+
+    Examples
+    --------
+    >>> from fungrad.extend.core import ShapedArray
+    >>> PartialVal.known(3.0), PartialVal.unknown(ShapedArray((), float)).is_known()
+    (PartialVal(aval=None, value=3.0), False)
+    """
 
     aval: Any
     value: Any
@@ -83,6 +90,14 @@ def trace_to_jaxpr_nounits(
         The types and values of results.
     consts : list
         The values of the constants of `jaxpr`.
+
+    Examples
+    --------
+    >>> from fungrad.extend.core import ShapedArray, eval_jaxpr
+    >>> unknown, known = PartialVal.unknown(ShapedArray((), float)), PartialVal.known(3.0)
+    >>> jaxpr, results, consts = trace_to_jaxpr_nounits(lambda x, y: [x * y, y + 1], [unknown, known])
+    >>> [result.is_known() for result in results], eval_jaxpr(jaxpr, consts, 10.0)
+    ([False, True], [np.float64(30.0)])
     """
     call: Callable[..., Any] = getattr(fun, "call_wrapped", fun)
     with Trace("partial_eval", bake=True) as trace:
@@ -112,6 +127,14 @@ def _known_or_traced(x: Any) -> Any:
 def trace_to_jaxpr_dynamic(
     fun: Any, in_avals: Sequence[Any], **options: Any
 ) -> tuple[Jaxpr, list[Any], list[Any]]:
-    """Return the program of a function for arguments of some types, the types of its results, and the values of its constants."""
+    """Return the program of a function for arguments of some types, the types of its results, and the values of its constants.
+
+    Examples
+    --------
+    >>> from fungrad.extend.core import ShapedArray
+    >>> jaxpr, types, consts = trace_to_jaxpr_dynamic(lambda x: [2.0 * x], [ShapedArray((), float)])
+    >>> types
+    [ShapedArray(float64[])]
+    """
     jaxpr, outs, consts = trace_to_jaxpr_nounits(fun, [(aval, None) for aval in in_avals], True)
     return jaxpr, [p.aval for p in outs], consts

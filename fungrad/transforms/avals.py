@@ -23,7 +23,13 @@ __all__ = [
 
 
 class AbstractValue:
-    """What is known of a value before there is one: of arrays, a `ShapedArray`."""
+    """What is known of a value before there is one: of arrays, a `ShapedArray`.
+
+    Examples
+    --------
+    >>> isinstance(ShapedArray((2,), float), AbstractValue)
+    True
+    """
 
     __slots__ = ()
 
@@ -211,7 +217,13 @@ class Zero:
 
 
 class UndefinedPrimal:
-    """Stands for an operand that a transpose is asked for: it has a type and no value."""
+    """Stands for an operand that a transpose is asked for: it has a type and no value.
+
+    Examples
+    --------
+    >>> UndefinedPrimal(ShapedArray((2,), float))
+    UndefinedPrimal(ShapedArray(float64[2]))
+    """
 
     __slots__ = ("aval",)
 

@@ -135,7 +135,13 @@ class Primitive:
 
 
 class CallPrimitive(Primitive):
-    """A primitive that calls a function; `Primitive` in all else."""
+    """A primitive that calls a function; `Primitive` in all else.
+
+    Examples
+    --------
+    >>> CallPrimitive("call").multiple_results
+    True
+    """
 
     multiple_results = True
     call_primitive = True
@@ -181,7 +187,13 @@ class Params(Mapping[str, Any]):
 
 
 class AxisData(NamedTuple):
-    """The axis that a batching rule is for, as rules in `fancy_primitive_batchers` are given it."""
+    """The axis that a batching rule is for, as rules in `fancy_primitive_batchers` are given it.
+
+    Examples
+    --------
+    >>> AxisData("i", 3)
+    AxisData(name='i', size=3, spmd_name=None, explicit_mesh_axis=None)
+    """
 
     name: Hashable
     size: int

@@ -14,7 +14,14 @@ from fungrad.transforms.call import as_operand, as_operands
 
 
 class Var:
-    """A variable of a `Jaxpr`."""
+    """A variable of a `Jaxpr`.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> fg.make_jaxpr(lambda x: 2.0 * x)(1.0).jaxpr.invars
+    [a]
+    """
 
     __slots__ = ("aval", "name")
 
@@ -26,13 +33,27 @@ class Var:
 
 
 class DropVar(Var):
-    """A variable that nobody reads."""
+    """A variable that nobody reads.
+
+    Examples
+    --------
+    >>> from fungrad.extend.core import ShapedArray
+    >>> DropVar(ShapedArray((), float))
+    _
+    """
 
     __slots__ = ()
 
 
 class Literal:
-    """A number that is written where it is used."""
+    """A number that is written where it is used.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> fg.make_jaxpr(lambda x: 2.0 * x)(1.0).jaxpr.eqns[0].invars
+    [2.0:float64[], a]
+    """
 
     __slots__ = ("aval", "val")
 
@@ -61,6 +82,13 @@ class JaxprEqn:
         Not empty if the call does more than compute its results.
     source_info
         Where it was recorded.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> (equation,) = fg.make_jaxpr(lambda x: 2.0 * x)(1.0).jaxpr.eqns
+    >>> equation, equation.primitive.name
+    (b:float64[] = mul 2.0:float64[] a, 'mul')
     """
 
     invars: Sequence[Any]
@@ -100,6 +128,14 @@ class Jaxpr:
         What is computed, in order.
     effects
         Not empty if an equation has one.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> fg.make_jaxpr(lambda x: 2.0 * x)(1.0).jaxpr
+    { lambda  ; a:float64[] . let
+        b:float64[] = mul 2.0:float64[] a
+      in (b,) }
     """
 
     def __init__(
@@ -193,7 +229,15 @@ def eval_jaxpr(
 
 
 def jaxprs_in_params(params: Mapping[str, Any]) -> Iterator[Jaxpr]:
-    """Yield the programs among the parameters of an equation."""
+    """Yield the programs among the parameters of an equation.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> (equation,) = fg.make_jaxpr(fg.jit(lambda x: 2.0 * x))(1.0).jaxpr.eqns
+    >>> len(list(jaxprs_in_params(equation.params)))
+    1
+    """
     for value in params.values():
         for x in value if isinstance(value, (tuple, list)) else [value]:
             found = getattr(x, "jaxpr", x)  # of a `ClosedJaxpr`
@@ -202,6 +246,13 @@ def jaxprs_in_params(params: Mapping[str, Any]) -> Iterator[Jaxpr]:
 
 
 def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
-    """Yield the programs that the equations of a program run."""
+    """Yield the programs that the equations of a program run.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> len(list(subjaxprs(fg.make_jaxpr(fg.jit(lambda x: 2.0 * x))(1.0).jaxpr)))
+    1
+    """
     for eqn in jaxpr.eqns:
         yield from jaxprs_in_params(eqn.params)

@@ -177,7 +177,7 @@ class CubicHermiteSpline(PPoly):
 
     Examples
     --------
-    >>> curve = lambda slope: CubicHermiteSpline(np.array([0.0, 1.0]), np.zeros(2), np.array([slope, 0.0]))
+    >>> curve = lambda slope: CubicHermiteSpline(np.array([0.0, 1.0]), np.zeros(2), fnp.array([slope, 0.0]))
     >>> curve(8.0)(0.5), fg.grad(lambda slope: curve(slope)(0.5))(8.0)
     (array(1.), np.float64(0.125))
     """
