@@ -348,7 +348,7 @@ def _stay_when_others_die() -> None:
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # which stays until the very end
 
 
-def process_index(backend: Any = None) -> int:
+def process_index(backend: str | None = None) -> int:
     """Return which of the processes this is, from 0. `backend` is accepted for JAX's sake.
 
     Examples
@@ -360,7 +360,7 @@ def process_index(backend: Any = None) -> int:
     return 0 if found is None else found.index
 
 
-def process_count(backend: Any = None) -> int:
+def process_count(backend: str | None = None) -> int:
     """Return how many processes run the program together. `backend` is accepted for JAX's sake.
 
     Examples

@@ -26,6 +26,7 @@ from fungrad.numpy.names import tell_missing
 from fungrad.programs.checked import Checked, decoded, encoded
 from fungrad.programs.closing import close, shared
 from fungrad.transforms.call import as_operand, check_callable, name_of
+from fungrad.typing import ArrayLike, PyTree
 
 __all__ = [
     "CheckError",
@@ -77,7 +78,9 @@ class _Check:
 
 
 @COMMON.public
-def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs: Any) -> None:
+def check(
+    pred: ArrayLike, msg: str, *fmt_args: PyTree, debug: bool = False, **fmt_kwargs: PyTree
+) -> None:
     """Raise `CheckError` if `pred` is false, also in compiled functions; within `checkify` note it.
 
     Parameters
@@ -120,7 +123,7 @@ def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs
 
 
 @api_boundary
-def debug_check(pred: Any, msg: str, *fmt_args: Any, **fmt_kwargs: Any) -> None:
+def debug_check(pred: ArrayLike, msg: str, *fmt_args: PyTree, **fmt_kwargs: PyTree) -> None:
     """Check within `checkify` alone: ``check(pred, msg, ..., debug=True)``.
 
     Examples

@@ -18,8 +18,9 @@ from fungrad.core.tracer import Tracer
 from fungrad.transforms.autodiff import jvp as jvp
 from fungrad.transforms.autodiff import linearize as linearize
 from fungrad.transforms.autodiff import vjp as vjp
-from fungrad.transforms.avals import UndefinedPrimal, Zero
+from fungrad.transforms.avals import ShapedArray, UndefinedPrimal, Zero
 from fungrad.transforms.foreign import Primitive, primitive_jvps, primitive_transposes
+from fungrad.typing import Array, ArrayLike
 
 __all__ = [
     "JVPTracer",
@@ -53,7 +54,7 @@ reducing_transposes: dict[Primitive, Rule] = {}
 """Accepted, and not used."""
 
 
-def is_undefined_primal(x: Any) -> bool:
+def is_undefined_primal(x: object) -> bool:
     """Whether `x` stands for an operand that a cotangent is asked for.
 
     Examples
@@ -65,7 +66,7 @@ def is_undefined_primal(x: Any) -> bool:
     return type(x) is UndefinedPrimal
 
 
-def instantiate_zeros(tangent: Any) -> Any:
+def instantiate_zeros(tangent: ArrayLike | Zero) -> Any:
     """Return a tangent, as an array if it is a `Zero`.
 
     Examples
@@ -77,7 +78,7 @@ def instantiate_zeros(tangent: Any) -> Any:
     return tangent.instantiate() if isinstance(tangent, Zero) else tangent
 
 
-def zeros_like_aval(aval: Any) -> Any:
+def zeros_like_aval(aval: ShapedArray) -> Any:
     """Return zeros of a type.
 
     Examples
@@ -89,7 +90,7 @@ def zeros_like_aval(aval: Any) -> Any:
     return Zero(aval).instantiate()
 
 
-def add_jaxvals(x: Any, y: Any) -> Any:
+def add_jaxvals(x: Array, y: Array) -> Any:
     """Return the sum of two arrays.
 
     Examples
@@ -100,7 +101,7 @@ def add_jaxvals(x: Any, y: Any) -> Any:
     return x + y
 
 
-def add_tangents(x: Any, y: Any) -> Any:
+def add_tangents(x: Array | Zero, y: Array | Zero) -> Any:
     """Return the sum of two tangents, either of which may be a `Zero`.
 
     Examples

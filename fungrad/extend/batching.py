@@ -25,6 +25,7 @@ from fungrad.transforms.foreign import (
     fancy_primitive_batchers,
     primitive_batchers,
 )
+from fungrad.typing import ArrayLike
 
 __all__ = [
     "AxisData",
@@ -49,7 +50,7 @@ not_mapped = None
 """In the place of an axis: there is no batch."""
 
 
-def broadcast(x: Any, sz: int, axis: int, mesh_axis: Any = None) -> Any:
+def broadcast(x: ArrayLike, sz: int, axis: int, mesh_axis: object = None) -> Any:
     """Return an array that is repeated along a new axis.
 
     Examples
@@ -61,7 +62,7 @@ def broadcast(x: Any, sz: int, axis: int, mesh_axis: Any = None) -> Any:
     return fnp.broadcast_to(x, (*x.shape[:axis], sz, *x.shape[axis + 1 :]))
 
 
-def bdim_at_front(x: Any, bdim: int | None, size: int, mesh_axis: Any = None) -> Any:
+def bdim_at_front(x: ArrayLike, bdim: int | None, size: int, mesh_axis: object = None) -> Any:
     """Return an array with the batch as its axis 0, repeated if it has none.
 
     Examples

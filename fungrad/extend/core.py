@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from fungrad.core.errors import ConcretizationError, Explained
 from fungrad.core.expr import Expr, variable_names
@@ -134,7 +135,7 @@ class Token:
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
-    def __init__(self, buf: Any = None) -> None:
+    def __init__(self, buf: object = None) -> None:
         self.buf = buf
 
 
@@ -216,7 +217,7 @@ def concrete_or_error(force: Callable[[Any], Any] | None, val: Any, context: str
     return value if force is None else force(value)
 
 
-def valid_jaxtype(x: Any) -> bool:
+def valid_jaxtype(x: object) -> bool:
     """Whether `x` is an array or a number.
 
     Examples
@@ -227,7 +228,7 @@ def valid_jaxtype(x: Any) -> bool:
     return is_array(x)
 
 
-def primal_dtype_to_tangent_dtype(primal_dtype: Any) -> np.dtype[Any]:
+def primal_dtype_to_tangent_dtype(primal_dtype: DTypeLike) -> np.dtype[Any]:
     """Return the dtype of tangents: `float0` for integers and booleans.
 
     Examples
@@ -250,7 +251,7 @@ def trace_state_clean() -> bool:
     return innermost_trace() is None
 
 
-def find_top_trace(operands: Any = ()) -> Any:
+def find_top_trace(operands: object = ()) -> Any:
     """Return the trace of the function that is being traced, the innermost; None if there is none.
 
     Examples
@@ -261,7 +262,7 @@ def find_top_trace(operands: Any = ()) -> Any:
     return innermost_trace()
 
 
-def get_opaque_trace_state(convention: Any = None) -> Any:
+def get_opaque_trace_state(convention: object = None) -> Any:
     """Return an object that is equal as long as the same functions are being traced.
 
     Examples

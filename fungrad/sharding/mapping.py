@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from contextlib import ExitStack
 from typing import Any
 
@@ -29,6 +29,7 @@ from fungrad.transforms.call import (
     rewrite,
     run_on_values,
 )
+from fungrad.typing import PyTree
 
 
 @api_boundary
@@ -36,10 +37,10 @@ def shard_map(
     f: Callable[..., Any] | None = None,
     /,
     *,
-    out_specs: Any,
-    in_specs: Any = None,
+    out_specs: PyTree,
+    in_specs: PyTree = None,
     mesh: Mesh | None = None,
-    axis_names: Any = frozenset(),
+    axis_names: Iterable[Hashable] = frozenset(),
     check_vma: bool = True,
     local_arrays: bool = False,
 ) -> Callable[..., Any]:

@@ -31,7 +31,7 @@ class PartitionSpec:
 
     __slots__ = ("partitions",)
 
-    def __init__(self, *partitions: Any) -> None:
+    def __init__(self, *partitions: Hashable) -> None:
         self.partitions: tuple[tuple[Hashable, ...], ...] = tuple(map(_names_of, partitions))
         names = [n for names in self.partitions for n in names]
         if len({*names}) < len(names):

@@ -11,13 +11,14 @@ from fungrad.core.errors import api_boundary
 from fungrad.sharding.mapping import shard_map
 from fungrad.sharding.mesh import Mesh, PartitionSpec
 from fungrad.sharding.parts import NOT_DIVIDED, Shaped, check_spec, runs, specs_of, whole_shape
+from fungrad.typing import PyTree
 
 T = TypeVar("T")
 """A pytree of arrays."""
 
 
 @api_boundary
-def to_local(whole: T, mesh: Mesh, specs: Any) -> T:
+def to_local(whole: T, mesh: Mesh, specs: PyTree) -> T:
     """Return what this process has of a tree of whole arrays: what `shard_map` takes with ``local_arrays=True``.
 
     JAX has it as ``multihost_utils.global_array_to_host_local_array``.
@@ -62,7 +63,7 @@ def local_of(label: str, whole: Any, mesh: Mesh, specs: Any) -> Any:
 
 
 @api_boundary
-def to_global(local: T, mesh: Mesh, specs: Any) -> T:
+def to_global(local: T, mesh: Mesh, specs: PyTree) -> T:
     """Return the whole of arrays of which each process has a part: the inverse of `to_local`. All processes call it.
 
     JAX has it as ``multihost_utils.process_allgather``.

@@ -33,6 +33,7 @@ from fungrad.nn.precision import array, converted, floating_dtype
 from fungrad.numpy.promotion import as_tracer, has_tracer
 from fungrad.scipy.names import mirror_of
 from fungrad.scipy.spatial import quaternions as q
+from fungrad.typing import ArrayLike
 
 
 def _floats(x: Any) -> Any:
@@ -99,16 +100,16 @@ class Rotation:
     _quat: Any
 
     def __init__(
-        self, quat: Any, normalize: bool = True, copy: bool = True, scalar_first: bool = False
+        self, quat: ArrayLike, normalize: bool = True, copy: bool = True, scalar_first: bool = False
     ) -> None:
-        quat = _vectors("Rotation", quat, 4)
+        found: Any = _vectors("Rotation", quat, 4)
         if scalar_first:
-            quat = fnp.roll(quat, -1, axis=-1)
+            found = fnp.roll(found, -1, axis=-1)
         if normalize:
-            if type(quat) is not Tracer and not np.all(np.any(quat != 0, axis=-1)):
+            if type(found) is not Tracer and not np.all(np.any(found != 0, axis=-1)):
                 raise ValueError("Rotation: a quaternion is zero, which is no rotation")
-            quat = q.normalized(quat)
-        self._quat = quat
+            found = q.normalized(found)
+        self._quat = found
 
     @classmethod
     def _of(cls, quat: Any) -> Self:
@@ -327,7 +328,7 @@ class Slerp:
     array([ 0.,  0., 45.])
     """
 
-    def __init__(self, times: Any, rotations: Rotation, extrapolate: bool = False) -> None:
+    def __init__(self, times: ArrayLike, rotations: Rotation, extrapolate: bool = False) -> None:
         if not isinstance(rotations, Rotation):
             raise TypeError(f"Slerp: rotations are a Rotation, got {type(rotations).__name__}")
         quat = rotations._quat
@@ -335,14 +336,14 @@ class Slerp:
             raise ValueError(
                 f"Slerp: an array of at least two rotations, got shape {quat.shape[:-1]}"
             )
-        times = converted(_floats(times), quat.dtype)
-        if times.shape != quat.shape[:1]:
-            raise ValueError(f"Slerp: {len(quat)} rotations have a time each, got {times.shape}")
-        steps = times[1:] - times[:-1]
+        at: Any = converted(_floats(times), quat.dtype)
+        if at.shape != quat.shape[:1]:
+            raise ValueError(f"Slerp: {len(quat)} rotations have a time each, got {at.shape}")
+        steps = at[1:] - at[:-1]
         if type(steps) is not Tracer and np.any(steps <= 0):
             raise ValueError("Slerp: times increase from each to the next")
         between = q.normalized(q.product(q.conjugate(quat[:-1]), quat[1:]))
-        self._set(times, steps, rotations._of(quat[:-1]), q.rotation_vector(between), extrapolate)
+        self._set(at, steps, rotations._of(quat[:-1]), q.rotation_vector(between), extrapolate)
 
     def _set(
         self, times: Any, timedelta: Any, rotations: Rotation, rotvecs: Any, extrapolate: bool
