@@ -108,6 +108,14 @@ def test_dtypes_of_numbers(made, dtype):
     check(made, emitting(step), (X % 5).astype(dtype))
 
 
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "any", "all"])
+def test_reductions_of_booleans(made, name):
+    """Two that are true are true, in a sum, too: of rows with none, one, some and all."""
+    x = np.array([[1, 1, 0, 1, 0, 1], [0] * 6, [1] * 6, [0, 0, 1, 0, 0, 0]], bool)
+    how = {"dtype": bool} if name in ("sum", "prod") else {}
+    check(made, emitting(lambda x: [getattr(fnp, name)(x, a, **how) for a in (0, 1, None)]), x)
+
+
 def test_extremes_of_integers(made):
     i, j = np.array([2, 0, 2, -1]), np.array([[1, -1], [1, 0]])
     body = lambda x, i, j: (x.at[i].min(x[::-1]), x.at[j].max(9), x.at[i, j[0, 0]].max(x[0, 0]))

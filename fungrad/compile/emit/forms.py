@@ -29,7 +29,12 @@ from fungrad.primitives.stacks import OfMatrices
 
 SYSTEMS = (OfMatrices, Factorize, SolveFactored)
 """Primitives of linear algebra."""
-OF_TRUTHS = {"reduce_max": "reduce_or", "reduce_min": "reduce_and"}
+OF_TRUTHS = {
+    "reduce_max": "reduce_or",
+    "reduce_min": "reduce_and",
+    "reduce_sum": "reduce_or",
+    "reduce_prod": "reduce_and",
+}
 """What reductions of numbers are for booleans."""
 WIDE = 4
 """Elements from which rows are added up one after the other."""
