@@ -17,8 +17,8 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.core.tracer import current_trace
 
-LOCK_SECONDS = 10
-"""After what time another thread is taken to wait for ever."""
+LOCK_SECONDS = 60
+"""After what time another thread is taken to wait for ever: on a busy machine it can be kept waiting for some."""
 LOCKED = "another thread waits for ever"
 
 Dirt = tuple[str, str]
