@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from fungrad.optim import tree
 from fungrad.optim.base import (
     GradientTransformation,
     GradientTransformationExtraArgs,
+    Number,
     OptState,
     Params,
     Updated,
@@ -26,6 +27,10 @@ from fungrad.optim.base import (
 )
 from fungrad.optim.glossary import public, public_like
 from fungrad.optim.moments import abs_sq
+from fungrad.typing import Array, PyTree
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 
 class TraceState(NamedTuple):
@@ -51,16 +56,16 @@ class ApplyEvery(NamedTuple):
 class MultiStepsState(NamedTuple):
     """What was collected: how often, in which step of the optimizer, and its state."""
 
-    mini_step: Any
-    gradient_step: Any
-    inner_opt_state: Any
-    acc_grads: Any
-    skip_state: Any = ()
+    mini_step: Array
+    gradient_step: Array
+    inner_opt_state: OptState
+    acc_grads: Updates
+    skip_state: PyTree = ()
 
 
 @public
 def trace(
-    decay: Any, nesterov: bool = False, accumulator_dtype: Any = None
+    decay: Number, nesterov: bool = False, accumulator_dtype: DTypeLike | None = None
 ) -> GradientTransformation:
     """Add to updates those of earlier steps, which fade: momentum (B. Polyak, 1964).
 
@@ -86,7 +91,9 @@ def trace(
 
 
 @public
-def ema(decay: Any, debias: bool = True, accumulator_dtype: Any = None) -> GradientTransformation:
+def ema(
+    decay: Number, debias: bool = True, accumulator_dtype: DTypeLike | None = None
+) -> GradientTransformation:
     """Return the running mean of updates.
 
     Examples
@@ -109,7 +116,7 @@ def ema(decay: Any, debias: bool = True, accumulator_dtype: Any = None) -> Gradi
 
 
 @public
-def apply_every(k: Any = 1) -> GradientTransformation:
+def apply_every(k: int = 1) -> GradientTransformation:
     """Hold updates back and return their sum in every k-th step, and zeros in between.
 
     Parameters
@@ -142,14 +149,14 @@ class ShouldSkipUpdateFunction(Protocol):
     """Whether `MultiSteps` leaves updates out, and a pytree that goes into its state."""
 
     def __call__(
-        self, updates: Updates, gradient_step: Any, params: Params | None
-    ) -> tuple[Any, Any]: ...
+        self, updates: Updates, gradient_step: Array, params: Params | None
+    ) -> tuple[bool | Array, PyTree]: ...
 
 
 @public
 def skip_not_finite(
-    updates: Updates, gradient_step: Any, params: Params | None
-) -> tuple[Any, dict[str, Any]]:
+    updates: Updates, gradient_step: Number, params: Params | None
+) -> tuple[Array, dict[str, Array]]:
     """Return whether there are infinities or NaNs, for `MultiSteps`.
 
     Parameters
@@ -172,8 +179,8 @@ def skip_not_finite(
 
 @public_like(skip_not_finite)
 def skip_large_updates(
-    updates: Updates, gradient_step: Any, params: Params | None, max_squared_norm: Any
-) -> tuple[Any, dict[str, Any]]:
+    updates: Updates, gradient_step: Number, params: Params | None, max_squared_norm: Number
+) -> tuple[Array, dict[str, Array]]:
     """Return whether the squared norm is beyond a bound, for `MultiSteps`.
 
     Parameters
@@ -223,10 +230,10 @@ class MultiSteps:
     def __init__(
         self,
         opt: GradientTransformation,
-        every_k_schedule: int | Callable[[Any], Any],
+        every_k_schedule: int | Callable[[Any], Number],
         use_grad_mean: bool = True,
         should_skip_update_fn: ShouldSkipUpdateFunction | None = None,
-        accumulator_dtype: Any = None,
+        accumulator_dtype: DTypeLike | None = None,
     ) -> None:
         self._opt = with_extra_args_support(opt)
         self._every_k = every_k_schedule
@@ -319,7 +326,7 @@ class MultiSteps:
         )
         return trees.map(lambda u: due * u, found), after
 
-    def has_updated(self, state: MultiStepsState) -> Any:
+    def has_updated(self, state: MultiStepsState) -> Array:
         """Return whether the optimizer made a step in the last call."""
         return fnp.logical_and(state.mini_step == 0, state.gradient_step > 0)
 

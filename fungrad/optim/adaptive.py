@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import fungrad.numpy as fnp
 from fungrad.nn.precision import array
 from fungrad.optim import tree
 from fungrad.optim.base import (
     GradientTransformation,
+    Number,
     OptState,
     Params,
     Updated,
@@ -19,6 +20,10 @@ from fungrad.optim.base import (
 )
 from fungrad.optim.glossary import public
 from fungrad.optim.moments import abs_sq
+from fungrad.typing import Array
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 
 class ScaleByAdamState(NamedTuple):
@@ -53,7 +58,7 @@ class ScaleByAdanState(NamedTuple):
     v: Updates
     n: Updates
     g: Updates
-    t: Any
+    t: Array
 
 
 def expected(updates: Updates, mu: Updates, b1: Any, count: Any, nesterov: bool) -> Updates:
@@ -72,11 +77,11 @@ def quotient(mu: Updates, nu: Updates, eps: Any, eps_root: Any) -> Updates:
 
 @public
 def scale_by_adam(
-    b1: Any = 0.9,
-    b2: Any = 0.999,
-    eps: Any = 1e-08,
-    eps_root: Any = 0.0,
-    mu_dtype: Any = None,
+    b1: Number = 0.9,
+    b2: Number = 0.999,
+    eps: Number = 1e-08,
+    eps_root: Number = 0.0,
+    mu_dtype: DTypeLike | None = None,
     *,
     nesterov: bool = False,
 ) -> GradientTransformation:
@@ -108,11 +113,11 @@ def scale_by_adam(
 
 @public
 def scale_by_amsgrad(
-    b1: Any = 0.9,
-    b2: Any = 0.999,
-    eps: Any = 1e-08,
-    eps_root: Any = 0.0,
-    mu_dtype: Any = None,
+    b1: Number = 0.9,
+    b2: Number = 0.999,
+    eps: Number = 1e-08,
+    eps_root: Number = 0.0,
+    mu_dtype: DTypeLike | None = None,
     bias_correction_mu: bool = True,
     bias_correction_nu: bool = True,
 ) -> GradientTransformation:
@@ -148,7 +153,9 @@ def scale_by_amsgrad(
 
 
 @public
-def scale_by_adamax(b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-08) -> GradientTransformation:
+def scale_by_adamax(
+    b1: Number = 0.9, b2: Number = 0.999, eps: Number = 1e-08
+) -> GradientTransformation:
     """Divide the mean of gradients by their largest absolute value (D. Kingma and J. Ba, 2014).
 
     Parameters
@@ -178,10 +185,10 @@ def scale_by_adamax(b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-08) -> Gradien
 
 @public
 def scale_by_belief(
-    b1: Any = 0.9,
-    b2: Any = 0.999,
-    eps: Any = 1e-16,
-    eps_root: Any = 1e-16,
+    b1: Number = 0.9,
+    b2: Number = 0.999,
+    eps: Number = 1e-16,
+    eps_root: Number = 1e-16,
     *,
     nesterov: bool = False,
 ) -> GradientTransformation:
@@ -212,11 +219,11 @@ def scale_by_belief(
 
 @public
 def scale_by_yogi(
-    b1: Any = 0.9,
-    b2: Any = 0.999,
-    eps: Any = 0.001,
-    eps_root: Any = 0.0,
-    initial_accumulator_value: Any = 1e-06,
+    b1: Number = 0.9,
+    b2: Number = 0.999,
+    eps: Number = 0.001,
+    eps_root: Number = 0.0,
+    initial_accumulator_value: Number = 1e-06,
 ) -> GradientTransformation:
     """Divide as Adam does, by a mean of squares that falls slowly (M. Zaheer et al., 2018).
 
@@ -253,11 +260,11 @@ def scale_by_yogi(
 
 @public
 def scale_by_radam(
-    b1: Any = 0.9,
-    b2: Any = 0.999,
-    eps: Any = 1e-08,
-    eps_root: Any = 0.0,
-    threshold: Any = 5.0,
+    b1: Number = 0.9,
+    b2: Number = 0.999,
+    eps: Number = 1e-08,
+    eps_root: Number = 0.0,
+    threshold: Number = 5.0,
     *,
     nesterov: bool = False,
 ) -> GradientTransformation:
@@ -303,11 +310,11 @@ def scale_by_radam(
 
 @public
 def scale_by_adan(
-    b1: Any = 0.98,
-    b2: Any = 0.92,
-    b3: Any = 0.99,
-    eps: Any = 1e-08,
-    eps_root: Any = 0.0,
+    b1: Number = 0.98,
+    b2: Number = 0.92,
+    b3: Number = 0.99,
+    eps: Number = 1e-08,
+    eps_root: Number = 0.0,
 ) -> GradientTransformation:
     """Divide the mean of gradients and of their differences by the root of a mean of squares (X. Xie et al., 2022).
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import fungrad.numpy as fnp
 from fungrad.nn.precision import array
 from fungrad.optim import tree
 from fungrad.optim.base import (
     GradientTransformation,
+    Number,
     OptState,
     Params,
     Updated,
@@ -23,6 +24,9 @@ from fungrad.optim.base import (
 )
 from fungrad.optim.glossary import public
 from fungrad.optim.moments import abs_sq
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 
 class ScaleByRssState(NamedTuple):
@@ -88,7 +92,9 @@ def inverse_root(x: Any, eps: Any) -> Any:
 
 
 @public
-def scale_by_rss(initial_accumulator_value: Any = 0.1, eps: Any = 1e-07) -> GradientTransformation:
+def scale_by_rss(
+    initial_accumulator_value: Number = 0.1, eps: Number = 1e-07
+) -> GradientTransformation:
     """Divide gradients by the root of the sum of their squares so far (J. Duchi et al., 2011).
 
     Parameters
@@ -125,9 +131,9 @@ def reciprocal_root(variance: Any, eps: Any, eps_in_sqrt: bool) -> Any:
 
 @public
 def scale_by_rms(
-    decay: Any = 0.9,
-    eps: Any = 1e-08,
-    initial_scale: Any = 0.0,
+    decay: Number = 0.9,
+    eps: Number = 1e-08,
+    initial_scale: Number = 0.0,
     eps_in_sqrt: bool = True,
     bias_correction: bool = False,
 ) -> GradientTransformation:
@@ -159,9 +165,9 @@ def scale_by_rms(
 
 @public
 def scale_by_stddev(
-    decay: Any = 0.9,
-    eps: Any = 1e-08,
-    initial_scale: Any = 0.0,
+    decay: Number = 0.9,
+    eps: Number = 1e-08,
+    initial_scale: Number = 0.0,
     eps_in_sqrt: bool = True,
     bias_correction: bool = False,
 ) -> GradientTransformation:
@@ -202,7 +208,7 @@ def scale_by_stddev(
 
 
 @public
-def scale_by_adadelta(rho: Any = 0.9, eps: Any = 1e-06) -> GradientTransformation:
+def scale_by_adadelta(rho: Number = 0.9, eps: Number = 1e-06) -> GradientTransformation:
     """Multiply gradients by the ratio of the sizes of recent steps and gradients (M. Zeiler, 2012).
 
     Parameters
@@ -237,12 +243,12 @@ def scale_by_adadelta(rho: Any = 0.9, eps: Any = 1e-06) -> GradientTransformatio
 
 @public
 def scale_by_novograd(
-    b1: Any = 0.9,
-    b2: Any = 0.25,
-    eps: Any = 1e-08,
-    eps_root: Any = 0.0,
-    weight_decay: Any = 0.0,
-    mu_dtype: Any = None,
+    b1: Number = 0.9,
+    b2: Number = 0.25,
+    eps: Number = 1e-08,
+    eps_root: Number = 0.0,
+    weight_decay: Number = 0.0,
+    mu_dtype: DTypeLike | None = None,
 ) -> GradientTransformation:
     """Give momentum to gradients divided by the norms of their arrays (B. Ginsburg et al., 2019).
 
@@ -291,7 +297,7 @@ def scale_by_novograd(
 
 
 @public
-def scale_by_sm3(b1: Any = 0.9, b2: Any = 1.0, eps: Any = 1e-08) -> GradientTransformation:
+def scale_by_sm3(b1: Number = 0.9, b2: Number = 1.0, eps: Number = 1e-08) -> GradientTransformation:
     """Divide as Adagrad does, by sums of squares of which only maxima along axes are kept (R. Anil et al., 2019).
 
     Parameters

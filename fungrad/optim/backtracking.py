@@ -13,6 +13,7 @@ from fungrad.nn.precision import array
 from fungrad.optim import tree
 from fungrad.optim.base import (
     GradientTransformationExtraArgs,
+    Number,
     OptState,
     Params,
     Updated,
@@ -22,33 +23,34 @@ from fungrad.optim.base import (
 from fungrad.optim.glossary import public
 from fungrad.optim.line_points import arguments_for, moved, real_zeros, slope_along, violation
 from fungrad.transforms.grad import grad as gradient
+from fungrad.typing import Array
 
 
 class BacktrackingLinesearchInfo(NamedTuple):
     """How many steps were tried, and by how much the last one misses the decrease that was asked for."""
 
-    num_linesearch_steps: Any
-    decrease_error: Any
+    num_linesearch_steps: Number
+    decrease_error: Array
 
 
 class ScaleByBacktrackingLinesearchState(NamedTuple):
     """The factor that was found, the loss there, its gradient if it is kept, and how the search went."""
 
-    learning_rate: Any
-    value: Any
+    learning_rate: Array
+    value: Array
     grad: Updates | None
     info: BacktrackingLinesearchInfo
 
 
 @public
 def scale_by_backtracking_linesearch(
-    max_backtracking_steps: Any,
-    slope_rtol: Any = 0.0001,
-    decrease_factor: Any = 0.8,
-    increase_factor: Any = 1.5,
-    max_learning_rate: Any = 1.0,
-    atol: Any = 0.0,
-    rtol: Any = 0.0,
+    max_backtracking_steps: int,
+    slope_rtol: Number = 0.0001,
+    decrease_factor: Number = 0.8,
+    increase_factor: Number = 1.5,
+    max_learning_rate: Number = 1.0,
+    atol: Number = 0.0,
+    rtol: Number = 0.0,
     store_grad: bool = False,
 ) -> GradientTransformationExtraArgs:
     """Multiply updates with a factor that is shortened until the loss falls enough (L. Armijo, 1966).

@@ -8,7 +8,7 @@ through loops. Names, order of arguments and numbers are those of optax (DeepMin
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -33,11 +33,9 @@ Updated: TypeAlias = tuple[Updates, OptState]
 """What `update` returns: other updates, and the next state."""
 Schedule: TypeAlias = Callable[[Any], Array]
 """A function from the number of steps so far to a number."""
-if TYPE_CHECKING:
-    Number: TypeAlias = float | np.generic | Array
-    ScalarOrSchedule: TypeAlias = Number | Callable[[Any], Number]
-else:
-    ScalarOrSchedule = Any
+Number: TypeAlias = float | np.number[Any] | Array
+"""A number, which may be traced."""
+ScalarOrSchedule: TypeAlias = Number | Callable[[Any], Number]
 """A number, or a schedule."""
 
 
@@ -143,7 +141,7 @@ def init_empty_state(params: Params) -> EmptyState:
 
 
 @public
-def safe_increment(count: Any) -> Array:
+def safe_increment(count: Number) -> Array:
     """Return the count and one more, or the count if there is no larger number of its dtype.
 
     Examples
@@ -151,17 +149,17 @@ def safe_increment(count: Any) -> Array:
     >>> print(optim.safe_increment(np.int32(2)), optim.safe_increment(np.int8(127)))
     3 127
     """
-    count = count if is_array(count) or hasattr(count, "dtype") else array(count)
-    if np.issubdtype(count.dtype, np.integer):
-        largest = np.iinfo(count.dtype).max
-    elif np.issubdtype(count.dtype, np.floating):
-        return count + count.dtype.type(1)  # the largest one stays as it is by rounding
+    known: Any = count if is_array(count) or hasattr(count, "dtype") else array(count)
+    if np.issubdtype(known.dtype, np.integer):
+        largest = np.iinfo(known.dtype).max
+    elif np.issubdtype(known.dtype, np.floating):
+        return known + known.dtype.type(1)  # the largest one stays as it is by rounding
     else:
         raise ValueError(
-            f"safe_increment: count must be an integer or a float, got dtype {count.dtype}"
+            f"safe_increment: count must be an integer or a float, got dtype {known.dtype}"
         )
-    kind = count.dtype.type
-    return count + fnp.where(count < kind(largest), kind(1), kind(0))
+    kind = known.dtype.type
+    return known + fnp.where(known < kind(largest), kind(1), kind(0))
 
 
 safe_int32_increment = safe_increment
@@ -284,7 +282,7 @@ def _added(param: Any, update: Any) -> Any:
 
 
 @public
-def incremental_update(new_tensors: T, old_tensors: T, step_size: Any) -> T:
+def incremental_update(new_tensors: T, old_tensors: T, step_size: Number) -> T:
     """Return a step from old arrays to new ones: a running mean of parameters.
 
     Parameters
@@ -305,7 +303,7 @@ def incremental_update(new_tensors: T, old_tensors: T, step_size: Any) -> T:
 
 
 @public_like(incremental_update)
-def periodic_update(new_tensors: T, old_tensors: T, steps: Any, update_period: Any) -> T:
+def periodic_update(new_tensors: T, old_tensors: T, steps: Number, update_period: Number) -> T:
     """Return the new arrays after each period, and the old ones in between.
 
     Parameters

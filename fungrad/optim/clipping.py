@@ -11,6 +11,7 @@ from fungrad.optim import tree
 from fungrad.optim.base import (
     EmptyState,
     GradientTransformation,
+    Number,
     Params,
     T,
     Updates,
@@ -22,13 +23,13 @@ from fungrad.optim.base import (
 from fungrad.optim.glossary import public, public_like
 from fungrad.optim.moments import abs_sq, mean_square
 from fungrad.transforms.vmap import vmap
-from fungrad.typing import Array
+from fungrad.typing import Array, ArrayLike
 
 ClipState = ClipByGlobalNormState = AdaptiveGradClipState = EmptyState
 
 
 @public
-def clip(max_delta: Any) -> GradientTransformation:
+def clip(max_delta: Number) -> GradientTransformation:
     """Keep each element between bounds.
 
     Parameters
@@ -56,7 +57,7 @@ def clip(max_delta: Any) -> GradientTransformation:
 
 
 @public
-def clip_by_block_rms(threshold: Any) -> GradientTransformation:
+def clip_by_block_rms(threshold: Number) -> GradientTransformation:
     """Shorten arrays whose root of the mean of squares is beyond a bound.
 
     Parameters
@@ -90,7 +91,7 @@ def global_norm(updates: Updates) -> Array:
 
 
 @public
-def clip_by_global_norm(max_norm: Any) -> GradientTransformation:
+def clip_by_global_norm(max_norm: Number) -> GradientTransformation:
     """Shorten all updates by the same factor if their norm is beyond a bound (R. Pascanu et al., 2012).
 
     Parameters
@@ -133,7 +134,7 @@ def examples_of(grads: Any, name: str) -> int:
 
 
 @public
-def per_example_global_norm_clip(grads: T, l2_norm_clip: Any) -> tuple[T, Array]:
+def per_example_global_norm_clip(grads: T, l2_norm_clip: Number) -> tuple[T, Array]:
     """Return the sum over examples of gradients that are shortened to a norm, and how many were.
 
     Parameters
@@ -161,7 +162,7 @@ def per_example_global_norm_clip(grads: T, l2_norm_clip: Any) -> tuple[T, Array]
 
 @public_like(per_example_global_norm_clip)
 def per_example_layer_norm_clip(
-    grads: T, global_l2_norm_clip: Any, uniform: bool = True
+    grads: T, global_l2_norm_clip: Number, uniform: bool = True
 ) -> tuple[T, T]:
     """Return the sum over examples of gradients of which each array is shortened to a norm, and how many were.
 
@@ -191,7 +192,7 @@ def per_example_layer_norm_clip(
 
 
 @public
-def unitwise_norm(x: Any, axis: int | tuple[int, ...] | None = None) -> Array:
+def unitwise_norm(x: ArrayLike, axis: int | tuple[int, ...] | None = None) -> Array:
     """Return norms of what leads to each output of a layer, in the shape of the array.
 
     Parameters
@@ -225,7 +226,7 @@ def unitwise_norm(x: Any, axis: int | tuple[int, ...] | None = None) -> Array:
 
 
 @public
-def unitwise_clip(g_norm: Any, max_norm: Any, grad: Any, div_eps: Any = 1e-06) -> Array:
+def unitwise_clip(g_norm: Array, max_norm: Array, grad: Array, div_eps: Number = 1e-06) -> Array:
     """Return a gradient, shortened where its norm is beyond a bound.
 
     Parameters
@@ -251,7 +252,7 @@ def unitwise_clip(g_norm: Any, max_norm: Any, grad: Any, div_eps: Any = 1e-06) -
 
 @public
 def adaptive_grad_clip(
-    clipping: Any, eps: Any = 0.001, axis: int | tuple[int, ...] | None = None
+    clipping: Number, eps: Number = 0.001, axis: int | tuple[int, ...] | None = None
 ) -> GradientTransformation:
     """Bound the norm of the gradient of each unit by a multiple of that of its parameters (A. Brock et al., 2021).
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import fungrad.numpy as fnp
 from fungrad import tree as trees
@@ -12,6 +12,7 @@ from fungrad.optim.accumulation import ema
 from fungrad.optim.base import (
     GradientTransformation,
     GradientTransformationExtraArgs,
+    Number,
     OptState,
     Params,
     Updated,
@@ -20,6 +21,10 @@ from fungrad.optim.base import (
     with_extra_args_support,
 )
 from fungrad.optim.glossary import public
+from fungrad.typing import PyTree
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 
 class SnapshotState(NamedTuple):
@@ -138,7 +143,7 @@ def flatten(inner: GradientTransformation) -> GradientTransformationExtraArgs:
 
 
 @public
-def snapshot(measure_name: str, measure: Callable[[Updates], Any]) -> GradientTransformation:
+def snapshot(measure_name: str, measure: Callable[[Updates], PyTree]) -> GradientTransformation:
     """Keep in the state what a function makes of the updates, which go on as they are.
 
     Parameters
@@ -163,7 +168,9 @@ def snapshot(measure_name: str, measure: Callable[[Updates], Any]) -> GradientTr
 
 
 @public
-def monitor(measures: Mapping[str, Any]) -> GradientTransformationExtraArgs:
+def monitor(
+    measures: Mapping[str, Callable[[Updates], PyTree] | GradientTransformation],
+) -> GradientTransformationExtraArgs:
     """Keep in the state what functions or transformations make of the updates, which go on as they are.
 
     Parameters
@@ -204,10 +211,10 @@ def monitor(measures: Mapping[str, Any]) -> GradientTransformationExtraArgs:
 
 @public
 def measure_with_ema(
-    measure: Callable[[Updates], Any],
-    decay: Any,
+    measure: Callable[[Updates], PyTree],
+    decay: Number,
     debias: bool = True,
-    accumulator_dtype: Any = None,
+    accumulator_dtype: DTypeLike | None = None,
 ) -> GradientTransformationExtraArgs:
     """Return a running mean of what a function makes of the updates, for `monitor`.
 

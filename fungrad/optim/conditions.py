@@ -28,6 +28,7 @@ from fungrad.optim.base import (
     with_extra_args_support,
 )
 from fungrad.optim.glossary import public, public_like
+from fungrad.typing import Array
 
 NonNegativeParamsState = EmptyState
 
@@ -35,36 +36,36 @@ NonNegativeParamsState = EmptyState
 class ConditionFn(Protocol):
     """Whether to transform in a step."""
 
-    def __call__(self, step: Any, **extra_args: Any) -> Any: ...
+    def __call__(self, step: Array, **extra_args: Any) -> bool | Array: ...
 
 
 class ConditionallyTransformState(NamedTuple):
     """The state of the transformation and the number of steps."""
 
-    inner_state: Any
-    step: Any
+    inner_state: OptState
+    step: Array
 
 
 class ConditionallyMaskState(NamedTuple):
     """The number of steps and the state of the transformation."""
 
-    step: Any
-    inner_state: Any
+    step: Array
+    inner_state: OptState
 
 
 class ApplyIfFiniteState(NamedTuple):
     """How often in a row, and in all, updates were not finite, whether the last were, and the state of the optimizer."""
 
-    notfinite_count: Any
-    last_finite: Any
-    total_notfinite: Any
-    inner_state: Any
+    notfinite_count: Array
+    last_finite: np.bool | Array
+    total_notfinite: Array
+    inner_state: OptState
 
 
 class ZeroNansState(NamedTuple):
     """For each array whether there were NaNs in the last step."""
 
-    found_nan: Any
+    found_nan: Updates
 
 
 def either(
@@ -90,7 +91,7 @@ def either(
 @public
 def conditionally_transform(
     inner: GradientTransformation,
-    should_transform_fn: ConditionFn,
+    should_transform_fn: ConditionFn | Callable[[Array], bool | Array],
     forward_extra_args: bool = False,
 ) -> GradientTransformationExtraArgs:
     """Transform updates in some steps and leave them as they are in the others.
@@ -109,7 +110,7 @@ def conditionally_transform(
 
 def _under_condition(
     inner: GradientTransformation,
-    should_transform_fn: ConditionFn,
+    should_transform_fn: ConditionFn | Callable[[Array], bool | Array],
     forward_extra_args: bool,
     otherwise: Callable[[Updates], Updates],
     state_of: type[ConditionallyTransformState | ConditionallyMaskState],
@@ -135,7 +136,7 @@ def _under_condition(
 @public_like(conditionally_transform)
 def conditionally_mask(
     inner: GradientTransformation,
-    should_transform_fn: ConditionFn,
+    should_transform_fn: ConditionFn | Callable[[Array], bool | Array],
     forward_extra_args: bool = False,
 ) -> GradientTransformationExtraArgs:
     """Transform updates in some steps and make them zero in the others.

@@ -12,6 +12,7 @@ from fungrad import tree as trees
 from fungrad.nn.precision import array
 from fungrad.optim.base import (
     GradientTransformation,
+    Number,
     OptState,
     Params,
     Updated,
@@ -50,10 +51,10 @@ def factored_axes(shape: tuple[int, ...], factored: bool, least: int) -> tuple[i
 @public
 def scale_by_factored_rms(
     factored: bool = True,
-    decay_rate: Any = 0.8,
-    step_offset: Any = 0,
+    decay_rate: Number = 0.8,
+    step_offset: int = 0,
     min_dim_size_to_factor: int = 128,
-    epsilon: Any = 1e-30,
+    epsilon: Number = 1e-30,
     decay_rate_fn: Callable[[Any, Any], Any] = decay_of_power,
 ) -> GradientTransformation:
     """Divide gradients by roots of means of squares, which are products of the means of rows and columns.

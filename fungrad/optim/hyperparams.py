@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -17,9 +17,9 @@ from fungrad.optim import tree
 from fungrad.optim.base import (
     GradientTransformation,
     GradientTransformationExtraArgs,
+    Number,
     OptState,
     Params,
-    Schedule,
     Updated,
     Updates,
     no_steps,
@@ -27,6 +27,9 @@ from fungrad.optim.base import (
     with_extra_args_support,
 )
 from fungrad.optim.glossary import public
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 
 class InjectStatefulHyperparamsState(NamedTuple):
@@ -74,7 +77,7 @@ class WrappedSchedule:
     0.5
     """
 
-    def __init__(self, schedule_fn: Schedule) -> None:
+    def __init__(self, schedule_fn: Callable[[Any], Number]) -> None:
         self.schedule_fn = schedule_fn
 
     def __repr__(self) -> str:
@@ -89,7 +92,7 @@ class WrappedSchedule:
         del extra_args
         return WrappedScheduleState(safe_increment(state.count))
 
-    def __call__(self, state: WrappedScheduleState, **extra_args: Any) -> Any:
+    def __call__(self, state: WrappedScheduleState, **extra_args: Any) -> Number:
         """Return the value."""
         del extra_args
         return self.schedule_fn(state.count)
@@ -132,7 +135,7 @@ def sorted_out(
 def inject_hyperparams(
     inner_factory: Callable[..., GradientTransformation],
     static_args: str | Iterable[str] = (),
-    hyperparam_dtype: Any = None,
+    hyperparam_dtype: DTypeLike | None = None,
 ) -> Callable[..., GradientTransformationExtraArgs]:
     """Return an optimizer whose numbers are in its state, so that they can be seen and changed without a new trace.
 

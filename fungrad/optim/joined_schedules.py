@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import fungrad.numpy as fnp
-from fungrad.optim.base import Schedule
+from fungrad.optim.base import Number, Schedule
 from fungrad.optim.glossary import public, public_like
 from fungrad.optim.single_schedules import cosine_decay_schedule, exponential_decay, linear_schedule
 
 
 @public
 def join_schedules(
-    schedules: Sequence[Callable[[Any], Any]], boundaries: Sequence[int]
+    schedules: Sequence[Callable[[Any], Number]], boundaries: Sequence[int]
 ) -> Schedule:
     """Return one schedule after another, each beginning to count anew.
 
@@ -42,7 +42,7 @@ def join_schedules(
 
 
 @public
-def warmup_constant_schedule(init_value: Any, peak_value: Any, warmup_steps: int) -> Schedule:
+def warmup_constant_schedule(init_value: Number, peak_value: Number, warmup_steps: int) -> Schedule:
     """Return a value that rises in a straight line and stays.
 
     Examples
@@ -56,12 +56,12 @@ def warmup_constant_schedule(init_value: Any, peak_value: Any, warmup_steps: int
 
 @public_like(cosine_decay_schedule)
 def warmup_cosine_decay_schedule(
-    init_value: Any,
-    peak_value: Any,
+    init_value: Number,
+    peak_value: Number,
     warmup_steps: int,
     decay_steps: int,
-    end_value: Any = 0.0,
-    exponent: Any = 1.0,
+    end_value: Number = 0.0,
+    exponent: Number = 1.0,
 ) -> Schedule:
     """Return a value that rises in a straight line and falls along a cosine.
 
@@ -84,14 +84,14 @@ def warmup_cosine_decay_schedule(
 
 @public_like(exponential_decay)
 def warmup_exponential_decay_schedule(
-    init_value: Any,
-    peak_value: Any,
+    init_value: Number,
+    peak_value: Number,
     warmup_steps: int,
     transition_steps: int,
     decay_rate: float,
     transition_begin: int = 0,
     staircase: bool = False,
-    end_value: Any = None,
+    end_value: Number | None = None,
 ) -> Schedule:
     """Return a value that rises in a straight line and falls by a factor in each period.
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, NamedTuple, TypeAlias
 
 from fungrad import tree as trees
 from fungrad.optim.base import (
@@ -18,15 +18,16 @@ from fungrad.optim.base import (
 )
 from fungrad.optim.glossary import public, public_like
 from fungrad.optim.state_access import ParamsPlaceholder
+from fungrad.typing import PyTree
 
-MaskOrFn = Any
+MaskOrFn: TypeAlias = PyTree | Callable[[Params], PyTree]
 """A pytree of booleans, or a function from the parameters to one."""
 
 
 class MaskedState(NamedTuple):
     """The state of the transformation of what is not masked."""
 
-    inner_state: Any
+    inner_state: OptState
 
 
 class MaskedNode(NamedTuple):
@@ -95,7 +96,7 @@ def masked(
 @public
 def partition(
     transforms: Mapping[Hashable, GradientTransformation],
-    param_labels: Any,
+    param_labels: PyTree | Callable[[Params], PyTree],
     *,
     mask_compatible_extra_args: bool = False,
 ) -> GradientTransformationExtraArgs:
@@ -160,7 +161,7 @@ multi_transform = partition
 
 
 @public
-def freeze(mask: bool | Any) -> GradientTransformation:
+def freeze(mask: MaskOrFn) -> GradientTransformation:
     """Make some updates zero, so that their parameters stay as they are.
 
     Parameters
@@ -180,7 +181,7 @@ def freeze(mask: bool | Any) -> GradientTransformation:
 
 @public_like(freeze)
 def selective_transform(
-    optimizer: GradientTransformation, *, freeze_mask: bool | Any
+    optimizer: GradientTransformation, *, freeze_mask: MaskOrFn
 ) -> GradientTransformation:
     """Optimize some parameters; there are no states of the others.
 

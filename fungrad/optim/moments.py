@@ -7,8 +7,9 @@ from typing import Any
 import fungrad.numpy as fnp
 from fungrad import tree as trees
 from fungrad.nn.precision import array
-from fungrad.optim.base import T, tree_map
+from fungrad.optim.base import Number, T, tree_map
 from fungrad.optim.glossary import public
+from fungrad.typing import PyTree
 
 
 def abs_sq(x: Any) -> Any:
@@ -24,7 +25,7 @@ def mean_square(x: Any) -> Any:
 
 
 @public
-def update_moment(updates: T, moments: Any, decay: Any, order: Any) -> T:
+def update_moment(updates: T, moments: PyTree, decay: Number, order: float) -> T:
     """Return the running mean of a power.
 
     Examples
@@ -36,7 +37,7 @@ def update_moment(updates: T, moments: Any, decay: Any, order: Any) -> T:
 
 
 @public
-def update_moment_per_elem_norm(updates: T, moments: Any, decay: Any, order: Any) -> T:
+def update_moment_per_elem_norm(updates: T, moments: PyTree, decay: Number, order: float) -> T:
     """Return the running mean of a power of the absolute value.
 
     Examples
@@ -54,7 +55,7 @@ def update_moment_per_elem_norm(updates: T, moments: Any, decay: Any, order: Any
 
 
 @public
-def update_infinity_moment(updates: T, moments: Any, decay: Any, eps: Any) -> T:
+def update_infinity_moment(updates: T, moments: PyTree, decay: Number, eps: Number) -> T:
     """Return the largest absolute value, of which some is forgotten in each step.
 
     Parameters
@@ -71,7 +72,7 @@ def update_infinity_moment(updates: T, moments: Any, decay: Any, eps: Any) -> T:
 
 
 @public
-def bias_correction(moment: T, decay: Any, count: Any) -> T:
+def bias_correction(moment: T, decay: Number, count: Number) -> T:
     """Return a running mean that began with 0, divided by the sum of its weights.
 
     Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from fungrad.optim.accumulation import trace
 from fungrad.optim.adaptive import (
@@ -14,12 +14,15 @@ from fungrad.optim.adaptive import (
     scale_by_radam,
     scale_by_yogi,
 )
-from fungrad.optim.base import GradientTransformationExtraArgs, ScalarOrSchedule
+from fungrad.optim.base import GradientTransformationExtraArgs, Number, ScalarOrSchedule
 from fungrad.optim.combining import chain
 from fungrad.optim.glossary import public, public_like
-from fungrad.optim.masking import masked
+from fungrad.optim.masking import MaskOrFn, masked
 from fungrad.optim.scaling import add_decayed_weights, scale_by_learning_rate, scale_by_trust_ratio
 from fungrad.optim.signs import scale_by_lion
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 Optimizer = GradientTransformationExtraArgs
 
@@ -27,11 +30,11 @@ Optimizer = GradientTransformationExtraArgs
 @public
 def adam(
     learning_rate: ScalarOrSchedule,
-    b1: Any = 0.9,
-    b2: Any = 0.999,
-    eps: Any = 1e-08,
-    eps_root: Any = 0.0,
-    mu_dtype: Any = None,
+    b1: Number = 0.9,
+    b2: Number = 0.999,
+    eps: Number = 1e-08,
+    eps_root: Number = 0.0,
+    mu_dtype: DTypeLike | None = None,
     *,
     nesterov: bool = False,
 ) -> Optimizer:
@@ -50,13 +53,13 @@ def adam(
 @public
 def adamw(
     learning_rate: ScalarOrSchedule,
-    b1: Any = 0.9,
-    b2: Any = 0.999,
-    eps: Any = 1e-08,
-    eps_root: Any = 0.0,
-    mu_dtype: Any = None,
-    weight_decay: Any = 0.0001,
-    mask: Any = None,
+    b1: Number = 0.9,
+    b2: Number = 0.999,
+    eps: Number = 1e-08,
+    eps_root: Number = 0.0,
+    mu_dtype: DTypeLike | None = None,
+    weight_decay: ScalarOrSchedule = 0.0001,
+    mask: MaskOrFn | None = None,
     *,
     nesterov: bool = False,
 ) -> Optimizer:
@@ -78,11 +81,11 @@ def adamw(
 @public_like(adam)
 def nadam(
     learning_rate: ScalarOrSchedule,
-    b1: Any = 0.9,
-    b2: Any = 0.999,
-    eps: Any = 1e-08,
-    eps_root: Any = 0.0,
-    mu_dtype: Any = None,
+    b1: Number = 0.9,
+    b2: Number = 0.999,
+    eps: Number = 1e-08,
+    eps_root: Number = 0.0,
+    mu_dtype: DTypeLike | None = None,
     *,
     nesterov: bool = True,
 ) -> Optimizer:
@@ -100,13 +103,13 @@ def nadam(
 @public_like(adamw)
 def nadamw(
     learning_rate: ScalarOrSchedule,
-    b1: Any = 0.9,
-    b2: Any = 0.999,
-    eps: Any = 1e-08,
-    eps_root: Any = 0.0,
-    mu_dtype: Any = None,
-    weight_decay: Any = 0.0001,
-    mask: Any = None,
+    b1: Number = 0.9,
+    b2: Number = 0.999,
+    eps: Number = 1e-08,
+    eps_root: Number = 0.0,
+    mu_dtype: DTypeLike | None = None,
+    weight_decay: ScalarOrSchedule = 0.0001,
+    mask: MaskOrFn | None = None,
     *,
     nesterov: bool = True,
 ) -> Optimizer:
@@ -126,10 +129,10 @@ def nadamw(
 @public_like(adam)
 def adabelief(
     learning_rate: ScalarOrSchedule,
-    b1: Any = 0.9,
-    b2: Any = 0.999,
-    eps: Any = 1e-16,
-    eps_root: Any = 1e-16,
+    b1: Number = 0.9,
+    b2: Number = 0.999,
+    eps: Number = 1e-16,
+    eps_root: Number = 1e-16,
     *,
     nesterov: bool = False,
 ) -> Optimizer:
@@ -148,13 +151,13 @@ def adabelief(
 @public_like(scale_by_adan)
 def adan(
     learning_rate: ScalarOrSchedule,
-    b1: Any = 0.98,
-    b2: Any = 0.92,
-    b3: Any = 0.99,
-    eps: Any = 1e-08,
-    eps_root: Any = 1e-08,
-    weight_decay: Any = 0.0,
-    mask: Any = None,
+    b1: Number = 0.98,
+    b2: Number = 0.92,
+    b3: Number = 0.99,
+    eps: Number = 1e-08,
+    eps_root: Number = 1e-08,
+    weight_decay: ScalarOrSchedule = 0.0,
+    mask: MaskOrFn | None = None,
 ) -> Optimizer:
     """Adan (X. Xie et al., 2022).
 
@@ -175,11 +178,11 @@ def adan(
 @public_like(scale_by_lion)
 def lion(
     learning_rate: ScalarOrSchedule,
-    b1: Any = 0.9,
-    b2: Any = 0.99,
-    mu_dtype: Any = None,
-    weight_decay: Any = 0.001,
-    mask: Any = None,
+    b1: Number = 0.9,
+    b2: Number = 0.99,
+    mu_dtype: DTypeLike | None = None,
+    weight_decay: ScalarOrSchedule = 0.001,
+    mask: MaskOrFn | None = None,
 ) -> Optimizer:
     """Lion (X. Chen et al., 2023).
 
@@ -200,11 +203,11 @@ def lion(
 @public_like(scale_by_amsgrad)
 def amsgrad(
     learning_rate: ScalarOrSchedule,
-    b1: Any = 0.9,
-    b2: Any = 0.999,
-    eps: Any = 1e-08,
-    eps_root: Any = 0.0,
-    mu_dtype: Any = None,
+    b1: Number = 0.9,
+    b2: Number = 0.999,
+    eps: Number = 1e-08,
+    eps_root: Number = 0.0,
+    mu_dtype: DTypeLike | None = None,
     bias_correction_mu: bool = True,
     bias_correction_nu: bool = True,
 ) -> Optimizer:
@@ -225,12 +228,12 @@ def amsgrad(
 @public
 def lars(
     learning_rate: ScalarOrSchedule,
-    weight_decay: Any = 0.0,
-    weight_decay_mask: Any = True,
-    trust_coefficient: Any = 0.001,
-    eps: Any = 0.0,
-    trust_ratio_mask: Any = True,
-    momentum: Any = 0.9,
+    weight_decay: ScalarOrSchedule = 0.0,
+    weight_decay_mask: MaskOrFn = True,
+    trust_coefficient: Number = 0.001,
+    eps: Number = 0.0,
+    trust_ratio_mask: MaskOrFn = True,
+    momentum: Number = 0.9,
     nesterov: bool = False,
 ) -> Optimizer:
     """LARS (Y. You et al., 2017).
@@ -261,12 +264,12 @@ def lars(
 @public
 def lamb(
     learning_rate: ScalarOrSchedule,
-    b1: Any = 0.9,
-    b2: Any = 0.999,
-    eps: Any = 1e-06,
-    eps_root: Any = 0.0,
-    weight_decay: Any = 0.0,
-    mask: Any = None,
+    b1: Number = 0.9,
+    b2: Number = 0.999,
+    eps: Number = 1e-06,
+    eps_root: Number = 0.0,
+    weight_decay: ScalarOrSchedule = 0.0,
+    mask: MaskOrFn | None = None,
 ) -> Optimizer:
     """LAMB (Y. You et al., 2020).
 
@@ -288,11 +291,11 @@ def lamb(
 @public_like(scale_by_radam)
 def radam(
     learning_rate: ScalarOrSchedule,
-    b1: Any = 0.9,
-    b2: Any = 0.999,
-    eps: Any = 1e-08,
-    eps_root: Any = 0.0,
-    threshold: Any = 5.0,
+    b1: Number = 0.9,
+    b2: Number = 0.999,
+    eps: Number = 1e-08,
+    eps_root: Number = 0.0,
+    threshold: Number = 5.0,
     *,
     nesterov: bool = False,
 ) -> Optimizer:
@@ -310,7 +313,7 @@ def radam(
 
 @public
 def yogi(
-    learning_rate: ScalarOrSchedule, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 0.001
+    learning_rate: ScalarOrSchedule, b1: Number = 0.9, b2: Number = 0.999, eps: Number = 0.001
 ) -> Optimizer:
     """Yogi (M. Zaheer et al., 2018).
 
@@ -325,7 +328,7 @@ def yogi(
 
 @public
 def adamax(
-    learning_rate: ScalarOrSchedule, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-08
+    learning_rate: ScalarOrSchedule, b1: Number = 0.9, b2: Number = 0.999, eps: Number = 1e-08
 ) -> Optimizer:
     """Adamax (D. Kingma and J. Ba, 2014).
 
@@ -341,11 +344,11 @@ def adamax(
 @public
 def adamaxw(
     learning_rate: ScalarOrSchedule,
-    b1: Any = 0.9,
-    b2: Any = 0.999,
-    eps: Any = 1e-08,
-    weight_decay: Any = 0.0001,
-    mask: Any = None,
+    b1: Number = 0.9,
+    b2: Number = 0.999,
+    eps: Number = 1e-08,
+    weight_decay: ScalarOrSchedule = 0.0001,
+    mask: MaskOrFn | None = None,
 ) -> Optimizer:
     """Adamax with decay of parameters.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fungrad.optim.accumulation import ema, trace
 from fungrad.optim.adaptive import scale_by_adam
-from fungrad.optim.base import GradientTransformation, ScalarOrSchedule, identity
+from fungrad.optim.base import GradientTransformation, Number, ScalarOrSchedule, identity
 from fungrad.optim.combining import chain
 from fungrad.optim.glossary import public, public_like
 from fungrad.optim.optimizers import Optimizer
@@ -19,6 +19,10 @@ from fungrad.optim.scaling import (
     scale_by_trust_ratio,
 )
 from fungrad.optim.signs import scale_by_optimistic_gradient, scale_by_rprop, scale_by_sign
+from fungrad.typing import Array
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 
 def momentum_or_nothing(momentum: Any, nesterov: bool, dtype: Any = None) -> GradientTransformation:
@@ -29,9 +33,9 @@ def momentum_or_nothing(momentum: Any, nesterov: bool, dtype: Any = None) -> Gra
 @public
 def sgd(
     learning_rate: ScalarOrSchedule,
-    momentum: Any = None,
+    momentum: Number | None = None,
     nesterov: bool = False,
-    accumulator_dtype: Any = None,
+    accumulator_dtype: DTypeLike | None = None,
 ) -> Optimizer:
     """Descend along gradients, with momentum if that is given.
 
@@ -60,7 +64,7 @@ def sign_sgd(learning_rate: ScalarOrSchedule) -> Optimizer:
 
 @public
 def signum(
-    learning_rate: ScalarOrSchedule, beta: Any = 0.9, accumulator_dtype: Any = None
+    learning_rate: ScalarOrSchedule, beta: Number = 0.9, accumulator_dtype: DTypeLike | None = None
 ) -> Optimizer:
     """Descend by the signs of the running mean of gradients (J. Bernstein et al., 2018).
 
@@ -81,11 +85,11 @@ def signum(
 
 @public_like(scale_by_rprop)
 def rprop(
-    learning_rate: ScalarOrSchedule,
-    eta_minus: Any = 0.5,
-    eta_plus: Any = 1.2,
-    min_step_size: Any = 1e-06,
-    max_step_size: Any = 50.0,
+    learning_rate: Number,
+    eta_minus: Number = 0.5,
+    eta_plus: Number = 1.2,
+    min_step_size: Number = 1e-06,
+    max_step_size: Number = 50.0,
 ) -> Optimizer:
     """Rprop: signs of gradients, each element with a step of its own (M. Riedmiller and H. Braun, 1993).
 
@@ -104,7 +108,7 @@ def rprop(
 
 @public_like(add_noise)
 def noisy_sgd(
-    learning_rate: ScalarOrSchedule, eta: Any = 0.01, gamma: Any = 0.55, key: Any = 0
+    learning_rate: ScalarOrSchedule, eta: Number = 0.01, gamma: Number = 0.55, key: Array | int = 0
 ) -> Optimizer:
     """Descend along gradients with noise that fades (A. Neelakantan et al., 2015).
 
@@ -126,10 +130,10 @@ def noisy_sgd(
 
 @public_like(scale_by_polyak)
 def polyak_sgd(
-    max_learning_rate: Any = 1.0,
-    scaling: Any = 1.0,
-    f_min: Any = 0.0,
-    eps: Any = 0.0,
+    max_learning_rate: Number = 1.0,
+    scaling: Number = 1.0,
+    f_min: Number = 0.0,
+    eps: Number = 0.0,
     variant: str = "sps",
 ) -> Optimizer:
     """Descend by B. Polyak's step (1969), which follows from the value of the loss (N. Loizou et al., 2021).
@@ -159,7 +163,7 @@ def polyak_sgd(
 
 
 @public
-def fromage(learning_rate: ScalarOrSchedule, min_norm: Any = 1e-06) -> Optimizer:
+def fromage(learning_rate: ScalarOrSchedule, min_norm: Number = 1e-06) -> Optimizer:
     """Fromage: steps in proportion to the norms of arrays, which keep their length (J. Bernstein et al., 2020).
 
     Examples
@@ -187,7 +191,7 @@ def fromage(learning_rate: ScalarOrSchedule, min_norm: Any = 1e-06) -> Optimizer
 
 @public_like(scale_by_optimistic_gradient)
 def optimistic_gradient_descent(
-    learning_rate: ScalarOrSchedule, alpha: Any = 1.0, beta: Any = 1.0
+    learning_rate: ScalarOrSchedule, alpha: Number = 1.0, beta: Number = 1.0
 ) -> Optimizer:
     """Descend along gradients and their changes (A. Mokhtari et al., 2020), as games need it.
 
@@ -206,13 +210,13 @@ def optimistic_gradient_descent(
 def optimistic_adam_v2(
     learning_rate: ScalarOrSchedule,
     *,
-    alpha: Any = 1.0,
-    beta: Any = 1.0,
-    b1: Any = 0.9,
-    b2: Any = 0.999,
-    eps: Any = 1e-08,
-    eps_root: Any = 0.0,
-    mu_dtype: Any = None,
+    alpha: Number = 1.0,
+    beta: Number = 1.0,
+    b1: Number = 0.9,
+    b2: Number = 0.999,
+    eps: Number = 1e-08,
+    eps_root: Number = 0.0,
+    mu_dtype: DTypeLike | None = None,
     nesterov: bool = True,
 ) -> Optimizer:
     """Adam and the change of its step since the last one (C. Daskalakis et al., 2018).

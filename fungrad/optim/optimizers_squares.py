@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,11 +15,12 @@ from fungrad.optim.adaptive_squares import (
     scale_by_sm3,
     scale_by_stddev,
 )
-from fungrad.optim.base import GradientTransformation, ScalarOrSchedule
+from fungrad.optim.base import GradientTransformation, Number, ScalarOrSchedule
 from fungrad.optim.clipping import clip_by_block_rms
 from fungrad.optim.combining import chain
 from fungrad.optim.factored import scale_by_factored_rms
 from fungrad.optim.glossary import public, public_like
+from fungrad.optim.masking import MaskOrFn
 from fungrad.optim.optimizers import Optimizer
 from fungrad.optim.optimizers_simple import momentum_or_nothing
 from fungrad.optim.scaling import (
@@ -28,16 +29,18 @@ from fungrad.optim.scaling import (
     scale_by_learning_rate,
     scale_by_param_block_rms,
 )
-from fungrad.typing import Array
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 
 @public_like(scale_by_adadelta)
 def adadelta(
     learning_rate: ScalarOrSchedule | None = None,
-    rho: Any = 0.9,
-    eps: Any = 1e-06,
-    weight_decay: Any = 0.0,
-    weight_decay_mask: Any = None,
+    rho: Number = 0.9,
+    eps: Number = 1e-06,
+    weight_decay: ScalarOrSchedule = 0.0,
+    weight_decay_mask: MaskOrFn | None = None,
 ) -> Optimizer:
     """Adadelta (M. Zeiler, 2012).
 
@@ -57,7 +60,7 @@ def adadelta(
 
 @public_like(scale_by_rss)
 def adagrad(
-    learning_rate: ScalarOrSchedule, initial_accumulator_value: Any = 0.1, eps: Any = 1e-07
+    learning_rate: ScalarOrSchedule, initial_accumulator_value: Number = 0.1, eps: Number = 1e-07
 ) -> Optimizer:
     """Adagrad (J. Duchi et al., 2011).
 
@@ -79,12 +82,12 @@ def adagrad(
 @public
 def rmsprop(
     learning_rate: ScalarOrSchedule,
-    decay: Any = 0.9,
-    eps: Any = 1e-08,
-    initial_scale: Any = 0.0,
+    decay: Number = 0.9,
+    eps: Number = 1e-08,
+    initial_scale: Number = 0.0,
     eps_in_sqrt: bool = True,
     centered: bool = False,
-    momentum: Any = None,
+    momentum: Number | None = None,
     nesterov: bool = False,
     bias_correction: bool = False,
 ) -> Optimizer:
@@ -111,16 +114,16 @@ def rmsprop(
 def adafactor(
     learning_rate: ScalarOrSchedule | None = None,
     min_dim_size_to_factor: int = 128,
-    decay_rate: Any = 0.8,
-    decay_offset: Any = 0,
+    decay_rate: Number = 0.8,
+    decay_offset: int = 0,
     multiply_by_parameter_scale: bool = True,
-    clipping_threshold: Any = 1.0,
-    momentum: Any = None,
-    dtype_momentum: Any = np.float32,
-    weight_decay_rate: Any = None,
-    eps: Any = 1e-30,
+    clipping_threshold: Number | None = 1.0,
+    momentum: Number | None = None,
+    dtype_momentum: DTypeLike | None = np.float32,
+    weight_decay_rate: ScalarOrSchedule | None = None,
+    eps: Number = 1e-30,
     factored: bool = True,
-    weight_decay_mask: Any = None,
+    weight_decay_mask: MaskOrFn | None = None,
 ) -> Optimizer:
     """Adafactor, which keeps means of rows and columns alone (N. Shazeer and M. Stern, 2018).
 
@@ -163,7 +166,7 @@ def adafactor(
 
 
 @public
-def sm3(learning_rate: float | Array, momentum: Any = 0.9) -> Optimizer:
+def sm3(learning_rate: Number, momentum: Number = 0.9) -> Optimizer:
     """SM3 (R. Anil et al., 2019).
 
     Examples
@@ -178,11 +181,11 @@ def sm3(learning_rate: float | Array, momentum: Any = 0.9) -> Optimizer:
 @public
 def novograd(
     learning_rate: ScalarOrSchedule,
-    b1: Any = 0.9,
-    b2: Any = 0.25,
-    eps: Any = 1e-06,
-    eps_root: Any = 0.0,
-    weight_decay: Any = 0.0,
+    b1: Number = 0.9,
+    b2: Number = 0.25,
+    eps: Number = 1e-06,
+    eps_root: Number = 0.0,
+    weight_decay: Number = 0.0,
 ) -> Optimizer:
     """NovoGrad (B. Ginsburg et al., 2019).
 

@@ -9,6 +9,7 @@ import fungrad.numpy as fnp
 from fungrad import random
 from fungrad import tree as trees
 from fungrad.optim import tree
+from fungrad.optim.base import Number
 from fungrad.optim.glossary import public
 from fungrad.transforms.stop import stop_gradient
 from fungrad.transforms.vmap import vmap
@@ -62,7 +63,7 @@ _GUMBEL = Gumbel()
 def make_perturbed_fun(
     fun: Callable[[Any], Any],
     num_samples: int = 1000,
-    sigma: Any = 0.1,
+    sigma: Number = 0.1,
     noise: Noise = _GUMBEL,
     use_baseline: bool = True,
 ) -> Callable[[Any, Any], Any]:

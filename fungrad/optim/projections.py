@@ -14,8 +14,9 @@ import fungrad.numpy as fnp
 from fungrad import tree as trees
 from fungrad.nn.precision import array
 from fungrad.optim import tree as arithmetic
-from fungrad.optim.base import T
+from fungrad.optim.base import Number, T
 from fungrad.optim.glossary import public, public_like
+from fungrad.typing import PyTree
 
 __all__ = [
     "projection_box",
@@ -47,7 +48,7 @@ def projection_non_negative(tree: T) -> T:
 
 
 @public
-def projection_box(tree: T, lower: Any, upper: Any) -> T:
+def projection_box(tree: T, lower: PyTree, upper: PyTree) -> T:
     """Return the nearest tree of numbers between bounds.
 
     Parameters
@@ -64,7 +65,7 @@ def projection_box(tree: T, lower: Any, upper: Any) -> T:
 
 
 @public
-def projection_hypercube(tree: T, scale: Any = 1) -> T:
+def projection_hypercube(tree: T, scale: Number = 1) -> T:
     """Return the nearest tree of numbers between 0 and a bound.
 
     Parameters
@@ -81,7 +82,7 @@ def projection_hypercube(tree: T, scale: Any = 1) -> T:
 
 
 @public
-def projection_simplex(tree: T, scale: Any = 1) -> T:
+def projection_simplex(tree: T, scale: Number = 1) -> T:
     """Return the nearest tree of numbers that are not negative and add up to `scale` (J. Duchi et al., 2008).
 
     Parameters
@@ -116,7 +117,7 @@ def projection_simplex(tree: T, scale: Any = 1) -> T:
 
 
 @public
-def projection_l1_sphere(tree: T, scale: Any = 1) -> T:
+def projection_l1_sphere(tree: T, scale: Number = 1) -> T:
     """Return the nearest tree whose absolute values add up to `scale`.
 
     Parameters
@@ -134,7 +135,7 @@ def projection_l1_sphere(tree: T, scale: Any = 1) -> T:
 
 
 @public_like(projection_l1_sphere)
-def projection_l1_ball(tree: T, scale: Any = 1) -> T:
+def projection_l1_ball(tree: T, scale: Number = 1) -> T:
     """Return the nearest tree whose absolute values add up to `scale` or less.
 
     Examples
@@ -147,7 +148,7 @@ def projection_l1_ball(tree: T, scale: Any = 1) -> T:
 
 
 @public
-def projection_l2_sphere(tree: T, scale: Any = 1) -> T:
+def projection_l2_sphere(tree: T, scale: Number = 1) -> T:
     """Return the nearest tree of a norm, which is NaN for a tree of zeros.
 
     Parameters
@@ -164,7 +165,7 @@ def projection_l2_sphere(tree: T, scale: Any = 1) -> T:
 
 
 @public_like(projection_l2_sphere)
-def projection_l2_ball(tree: T, scale: Any = 1) -> T:
+def projection_l2_ball(tree: T, scale: Number = 1) -> T:
     """Return the nearest tree of a norm or less.
 
     Examples
@@ -177,7 +178,7 @@ def projection_l2_ball(tree: T, scale: Any = 1) -> T:
 
 
 @public
-def projection_linf_ball(tree: T, scale: Any = 1) -> T:
+def projection_linf_ball(tree: T, scale: Number = 1) -> T:
     """Return the nearest tree whose absolute values are bounded.
 
     Parameters
@@ -194,7 +195,7 @@ def projection_linf_ball(tree: T, scale: Any = 1) -> T:
 
 
 @public
-def projection_vector(x: T, a: Any) -> T:
+def projection_vector(x: T, a: PyTree) -> T:
     """Return the nearest multiple of a tree.
 
     Parameters
@@ -218,7 +219,7 @@ def missing(x: Any, a: Any, b: Any) -> Any:
 
 
 @public_like(projection_vector)
-def projection_hyperplane(x: T, a: Any, b: Any) -> T:
+def projection_hyperplane(x: T, a: PyTree, b: Number) -> T:
     """Return the nearest tree whose inner product with `a` is `b`.
 
     Parameters
@@ -235,7 +236,7 @@ def projection_hyperplane(x: T, a: Any, b: Any) -> T:
 
 
 @public_like(projection_hyperplane)
-def projection_halfspace(x: T, a: Any, b: Any) -> T:
+def projection_halfspace(x: T, a: PyTree, b: Number) -> T:
     """Return the nearest tree whose inner product with `a` is `b` or less.
 
     Examples

@@ -27,6 +27,7 @@ from fungrad.optim.line_points import real_zeros
 from fungrad.optim.optimizers import Optimizer
 from fungrad.optim.scaling import scale, scale_by_learning_rate
 from fungrad.optim.zoom import scale_by_zoom_linesearch
+from fungrad.typing import Array
 
 
 class ScaleByLBFGSState(NamedTuple):
@@ -38,9 +39,9 @@ class ScaleByLBFGSState(NamedTuple):
     count: Any
     params: Params
     updates: Updates
-    diff_params_memory: Any
-    diff_updates_memory: Any
-    weights_memory: Any
+    diff_params_memory: Params
+    diff_updates_memory: Updates
+    weights_memory: Array
 
 
 def product(x: Any, y: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import fungrad.numpy as fnp
 from fungrad import random
@@ -12,6 +12,7 @@ from fungrad.core.types import is_key
 from fungrad.nn.precision import array
 from fungrad.optim.base import (
     GradientTransformation,
+    Number,
     OptState,
     Params,
     Updated,
@@ -20,13 +21,17 @@ from fungrad.optim.base import (
     safe_increment,
 )
 from fungrad.optim.glossary import public, public_like
+from fungrad.typing import Array, PyTree
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 
 class AddNoiseState(NamedTuple):
     """The number of steps, and the key of the noise to come."""
 
     count: Any
-    rng_key: Any
+    rng_key: Array
 
 
 def is_typed_key(x: Any) -> bool:
@@ -35,7 +40,7 @@ def is_typed_key(x: Any) -> bool:
 
 
 @public
-def split_key_like(rng_key: Any, target_tree: Any) -> Any:
+def split_key_like(rng_key: Array, target_tree: PyTree) -> Any:
     """Return a tree of keys, one for each leaf of another tree.
 
     Parameters
@@ -58,10 +63,10 @@ def split_key_like(rng_key: Any, target_tree: Any) -> Any:
 
 @public_like(split_key_like)
 def random_like(
-    rng_key: Any,
-    target_tree: Any,
+    rng_key: Array,
+    target_tree: PyTree,
     sampler: Callable[[Any, tuple[int, ...], Any], Any] | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
 ) -> Any:
     """Return a tree of random numbers with the shapes of another tree.
 
@@ -89,7 +94,7 @@ def random_like(
 
 
 @public
-def unwrap_random_key_data(input_tree: Any) -> Any:
+def unwrap_random_key_data(input_tree: PyTree) -> Any:
     """Return a tree with the words of keys in place of typed keys.
 
     Parameters
@@ -106,7 +111,7 @@ def unwrap_random_key_data(input_tree: Any) -> Any:
 
 
 @public
-def add_noise(eta: Any, gamma: Any, key: Any = 0) -> GradientTransformation:
+def add_noise(eta: Number, gamma: Number, key: Array | int = 0) -> GradientTransformation:
     """Add normal noise that fades: of variance `eta / step**gamma` (A. Neelakantan et al., 2015).
 
     Parameters
@@ -135,6 +140,7 @@ def add_noise(eta: Any, gamma: Any, key: Any = 0) -> GradientTransformation:
 
     def init(params: Params) -> OptState:
         known = is_typed_key(key) or fnp.ndim(key) > 0
-        return AddNoiseState(no_steps(), key if known else random.key(key))
+        start: Any = key if known else random.key(key)
+        return AddNoiseState(no_steps(), start)
 
     return GradientTransformation(init, update)

@@ -13,13 +13,13 @@ from fungrad import tree as trees
 from fungrad.nn.precision import array
 from fungrad.optim.glossary import public
 from fungrad.optim.moments import abs_sq
-from fungrad.typing import Array
+from fungrad.typing import Array, PyTree
 
 _ZERO: Any = 0
 
 
 @public
-def vdot(tree_x: Any, tree_y: Any) -> Array:
+def vdot(tree_x: PyTree, tree_y: PyTree) -> Array:
     """Return the inner product of two trees; of complex numbers the first are conjugated.
 
     Examples
@@ -32,7 +32,7 @@ def vdot(tree_x: Any, tree_y: Any) -> Array:
 
 
 @public
-def sum(tree: Any, associative_reduction: bool = False) -> Array:
+def sum(tree: PyTree, associative_reduction: bool = False) -> Array:
     """Return the sum of all elements of all leaves.
 
     Parameters
@@ -52,7 +52,7 @@ def sum(tree: Any, associative_reduction: bool = False) -> Array:
 
 
 @public
-def max(tree: Any) -> Array:
+def max(tree: PyTree) -> Array:
     """Return the largest element of all leaves.
 
     Examples
@@ -66,7 +66,7 @@ def max(tree: Any) -> Array:
 
 
 @public
-def min(tree: Any) -> Array:
+def min(tree: PyTree) -> Array:
     """Return the least element of all leaves.
 
     Examples
@@ -80,7 +80,7 @@ def min(tree: Any) -> Array:
 
 
 @public
-def size(tree: Any) -> int:
+def size(tree: PyTree) -> int:
     """Return the number of all elements.
 
     Examples
@@ -92,7 +92,7 @@ def size(tree: Any) -> int:
 
 
 @public
-def norm(tree: Any, ord: int | str | float | None = None, squared: bool = False) -> Array:
+def norm(tree: PyTree, ord: int | str | float | None = None, squared: bool = False) -> Array:
     """Return the norm of all elements as one vector.
 
     Parameters
@@ -121,7 +121,7 @@ def norm(tree: Any, ord: int | str | float | None = None, squared: bool = False)
 
 @public
 def allclose(
-    a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+    a: PyTree, b: PyTree, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool | Array:
     """Return whether all leaves are close to each other.
 

@@ -14,6 +14,7 @@ from fungrad.optim.base import (
     EmptyState,
     GradientTransformation,
     GradientTransformationExtraArgs,
+    Number,
     OptState,
     Params,
     ScalarOrSchedule,
@@ -28,9 +29,9 @@ from fungrad.optim.base import (
     tree_map,
 )
 from fungrad.optim.glossary import public, public_like
-from fungrad.optim.masking import masked
+from fungrad.optim.masking import MaskOrFn, masked
 from fungrad.optim.moments import mean_square
-from fungrad.typing import Array
+from fungrad.typing import Array, ArrayLike
 
 ScaleState = ScaleByTrustRatioState = AddDecayedWeightsState = EmptyState
 
@@ -49,9 +50,9 @@ class WeightDecaySchedule(NamedTuple):
 
 @public
 def safe_norm(
-    x: Any,
-    min_norm: Any,
-    ord: Any = None,
+    x: ArrayLike,
+    min_norm: Number,
+    ord: float | str | None = None,
     axis: int | tuple[int, ...] | None = None,
     keepdims: bool = False,
 ) -> Array:
@@ -79,7 +80,7 @@ def safe_norm(
 
 
 @public_like(safe_norm)
-def safe_root_mean_squares(x: Any, min_rms: Any) -> Array:
+def safe_root_mean_squares(x: ArrayLike, min_rms: Number) -> Array:
     """Return the root of the mean of squares, but no less than a bound, where its derivative is 0.
 
     Parameters
@@ -98,7 +99,7 @@ def safe_root_mean_squares(x: Any, min_rms: Any) -> Array:
 
 
 @public
-def scale(step_size: Any) -> GradientTransformation:
+def scale(step_size: Number) -> GradientTransformation:
     """Multiply updates with a number.
 
     Parameters
@@ -119,7 +120,7 @@ def scale(step_size: Any) -> GradientTransformation:
 
 
 @public
-def scale_by_schedule(step_size_fn: Callable[[Any], Any]) -> GradientTransformation:
+def scale_by_schedule(step_size_fn: Callable[[Any], Number]) -> GradientTransformation:
     """Multiply updates with a number that depends on the number of steps.
 
     Parameters
@@ -169,7 +170,7 @@ def scale_by_learning_rate(
 
 
 @public
-def scale_by_param_block_norm(min_scale: Any = 0.001) -> GradientTransformation:
+def scale_by_param_block_norm(min_scale: Number = 0.001) -> GradientTransformation:
     """Multiply each array of updates with the norm of its parameters.
 
     Examples
@@ -188,7 +189,7 @@ def scale_by_param_block_norm(min_scale: Any = 0.001) -> GradientTransformation:
 
 
 @public
-def scale_by_param_block_rms(min_scale: Any = 0.001) -> GradientTransformation:
+def scale_by_param_block_rms(min_scale: Number = 0.001) -> GradientTransformation:
     """Multiply each array of updates with the root of the mean of squares of its parameters.
 
     Examples
@@ -208,7 +209,7 @@ def scale_by_param_block_rms(min_scale: Any = 0.001) -> GradientTransformation:
 
 @public
 def scale_by_trust_ratio(
-    min_norm: Any = 0.0, trust_coefficient: Any = 1.0, eps: Any = 0.0
+    min_norm: Number = 0.0, trust_coefficient: Number = 1.0, eps: Number = 0.0
 ) -> GradientTransformation:
     """Multiply each array of updates with the ratio of the norms of its parameters and of itself (Y. You et al., 2017).
 
@@ -238,7 +239,9 @@ def scale_by_trust_ratio(
 
 
 @public
-def normalize_by_update_norm(scale_factor: Any = 1.0, eps: Any = 1e-06) -> GradientTransformation:
+def normalize_by_update_norm(
+    scale_factor: Number = 1.0, eps: Number = 1e-06
+) -> GradientTransformation:
     """Divide updates by the norm of all of them.
 
     Parameters
@@ -283,7 +286,7 @@ def centralize() -> GradientTransformation:
 
 @public
 def add_decayed_weights(
-    weight_decay: ScalarOrSchedule = 0.0, mask: Any = None
+    weight_decay: ScalarOrSchedule = 0.0, mask: MaskOrFn | None = None
 ) -> GradientTransformation:
     """Add a multiple of the parameters to the updates.
 
@@ -317,7 +320,7 @@ def add_decayed_weights(
 
 @public
 def scale_by_polyak(
-    f_min: Any = 0.0, max_learning_rate: Any = 1.0, eps: Any = 0.0, variant: str = "sps"
+    f_min: Number = 0.0, max_learning_rate: Number = 1.0, eps: Number = 0.0, variant: str = "sps"
 ) -> GradientTransformationExtraArgs:
     """Multiply updates with B. Polyak's step (1969): the distance of the loss from its minimum over their squared norm.
 

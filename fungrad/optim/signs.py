@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,9 +12,9 @@ from fungrad.nn.precision import array
 from fungrad.optim import tree
 from fungrad.optim.base import (
     GradientTransformation,
+    Number,
     OptState,
     Params,
-    ScalarOrSchedule,
     Updated,
     Updates,
     no_steps,
@@ -25,6 +25,10 @@ from fungrad.optim.base import (
     tree_map,
 )
 from fungrad.optim.glossary import public
+from fungrad.typing import Array
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 
 class ScaleByLionState(NamedTuple):
@@ -37,7 +41,7 @@ class ScaleByLionState(NamedTuple):
 class ScaleByOptimisticGradientState(NamedTuple):
     """Whether there was no step yet, and the last gradient."""
 
-    is_initial_step: Any
+    is_initial_step: np.bool | Array
     previous_gradient: Updates
 
 
@@ -71,9 +75,9 @@ def scale_by_sign() -> GradientTransformation:
 
 @public
 def scale_by_lion(
-    b1: Any = 0.9,
-    b2: Any = 0.99,
-    mu_dtype: Any = None,
+    b1: Number = 0.9,
+    b2: Number = 0.99,
+    mu_dtype: DTypeLike | None = None,
     *,
     mode: str = "hard",
     smooth_beta: float = 1.0,
@@ -117,7 +121,7 @@ def scale_by_lion(
 
 
 @public
-def scale_by_optimistic_gradient(alpha: Any = 1.0, beta: Any = 1.0) -> GradientTransformation:
+def scale_by_optimistic_gradient(alpha: Number = 1.0, beta: Number = 1.0) -> GradientTransformation:
     """Add to the gradient its change since the last step (A. Mokhtari et al., 2020).
 
     Parameters
@@ -151,11 +155,11 @@ def scale_by_optimistic_gradient(alpha: Any = 1.0, beta: Any = 1.0) -> GradientT
 
 @public
 def scale_by_rprop(
-    learning_rate: ScalarOrSchedule,
-    eta_minus: Any = 0.5,
-    eta_plus: Any = 1.2,
-    min_step_size: Any = 1e-06,
-    max_step_size: Any = 50.0,
+    learning_rate: Number,
+    eta_minus: Number = 0.5,
+    eta_plus: Number = 1.2,
+    min_step_size: Number = 1e-06,
+    max_step_size: Number = 50.0,
 ) -> GradientTransformation:
     """Replace gradients by their signs, with a step that grows while the sign stays (M. Riedmiller and H. Braun, 1993).
 
@@ -209,10 +213,10 @@ def scale_by_rprop(
 
 @public
 def scale_by_distance_over_gradients(
-    reps_rel: Any = 1e-06,
-    eps: Any = 1e-08,
-    param_dtype: Any = np.float32,
-    global_scale: Any = 1.0,
+    reps_rel: Number = 1e-06,
+    eps: Number = 1e-08,
+    param_dtype: DTypeLike = np.float32,
+    global_scale: Number = 1.0,
 ) -> GradientTransformation:
     """Multiply gradients by the way so far over the root of the sum of their squares (M. Ivgi et al., 2023).
 

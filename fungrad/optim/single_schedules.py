@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad.optim.base import Schedule
+from fungrad.optim.base import Number, Schedule
 from fungrad.optim.glossary import public, public_like
 
 
 @public
-def constant_schedule(value: Any) -> Schedule:
+def constant_schedule(value: Number) -> Schedule:
     """Return the same value in every step.
 
     Parameters
@@ -28,14 +28,18 @@ def constant_schedule(value: Any) -> Schedule:
     >>> optim.constant_schedule(0.1)(7)
     0.1
     """
-    return lambda count: value
+
+    def schedule(count: Any) -> Any:
+        return value
+
+    return schedule
 
 
 @public
 def polynomial_schedule(
-    init_value: Any,
-    end_value: Any,
-    power: Any,
+    init_value: Number,
+    end_value: Number,
+    power: Number,
     transition_steps: int,
     transition_begin: int = 0,
 ) -> Schedule:
@@ -65,7 +69,7 @@ def polynomial_schedule(
 
 @public
 def linear_schedule(
-    init_value: Any, end_value: Any, transition_steps: int, transition_begin: int = 0
+    init_value: Number, end_value: Number, transition_steps: int, transition_begin: int = 0
 ) -> Schedule:
     """Return a value that goes from one to another in a straight line.
 
@@ -87,7 +91,7 @@ def check_scales(name: str, scales: Iterable[Any]) -> None:
 
 @public
 def piecewise_constant_schedule(
-    init_value: Any, boundaries_and_scales: Mapping[int, float] | None = None
+    init_value: Number, boundaries_and_scales: Mapping[int, float] | None = None
 ) -> Schedule:
     """Return a value that is multiplied with a factor at each of some steps.
 
@@ -116,12 +120,12 @@ def piecewise_constant_schedule(
 
 @public
 def exponential_decay(
-    init_value: Any,
+    init_value: Number,
     transition_steps: int,
     decay_rate: float,
     transition_begin: int = 0,
     staircase: bool = False,
-    end_value: Any = None,
+    end_value: Number | None = None,
 ) -> Schedule:
     """Return a value that is multiplied with a factor in each period.
 
@@ -160,7 +164,7 @@ def exponential_decay(
 
 @public
 def cosine_decay_schedule(
-    init_value: Any, decay_steps: int, alpha: Any = 0.0, exponent: Any = 1.0
+    init_value: Number, decay_steps: int, alpha: Number = 0.0, exponent: Number = 1.0
 ) -> Schedule:
     """Return a value that falls along half a period of the cosine (I. Loshchilov and F. Hutter, 2017).
 
@@ -202,7 +206,9 @@ def along_cosine(start: Any, end: Any, part: Any) -> Any:
 
 @public_like(piecewise_constant_schedule)
 def piecewise_interpolate_schedule(
-    interpolate_type: str, init_value: Any, boundaries_and_scales: Mapping[int, float] | None = None
+    interpolate_type: str,
+    init_value: Number,
+    boundaries_and_scales: Mapping[int, float] | None = None,
 ) -> Schedule:
     """Return a value that goes from one to the next between some steps.
 
@@ -232,7 +238,7 @@ def piecewise_interpolate_schedule(
 
     def schedule(count: Any) -> Any:
         scales = (scale for _, scale in places)
-        values = list(itertools.accumulate(scales, operator.mul, initial=init_value))
+        values: list[Any] = list(itertools.accumulate(scales, operator.mul, initial=init_value))
         found = fnp.where(count >= bounds[-1], values[-1], 0.0)
         pieces = zip(itertools.pairwise(bounds), itertools.pairwise(values))
         for (begin, end), (first, last) in pieces:
@@ -253,7 +259,7 @@ def check_cycle(name: str, steps: int) -> None:
 @public
 def linear_onecycle_schedule(
     transition_steps: int,
-    peak_value: Any,
+    peak_value: Number,
     pct_start: float = 0.3,
     pct_final: float = 0.85,
     div_factor: float = 25.0,
@@ -288,7 +294,7 @@ def linear_onecycle_schedule(
 @public_like(linear_onecycle_schedule)
 def cosine_onecycle_schedule(
     transition_steps: int,
-    peak_value: Any,
+    peak_value: Number,
     pct_start: float = 0.3,
     div_factor: float = 25.0,
     final_div_factor: float = 1e4,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from fungrad import tree as trees
 from fungrad.core.paths import KeyPath
+from fungrad.optim.base import GradientTransformation
 from fungrad.optim.glossary import public, public_like
 from fungrad.tree_util import register_pytree_node_class
+from fungrad.typing import PyTree
 
 Filter = Callable[[Any, Any], bool]
 
@@ -81,7 +83,7 @@ def places(node: Any, key: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Ke
 
 @public
 def get_all_with_path(
-    tree: Any, key: Any, filtering: Filter | None = None
+    tree: PyTree, key: Hashable, filtering: Filter | None = None
 ) -> list[tuple[KeyPath, Any]]:
     """Return paths and values of all parts of a state that have a name.
 
@@ -106,7 +108,9 @@ def get_all_with_path(
 
 
 @public_like(get_all_with_path)
-def get(tree: Any, key: Any, default: Any = None, filtering: Filter | None = None) -> Any:
+def get(
+    tree: PyTree, key: Hashable, default: PyTree = None, filtering: Filter | None = None
+) -> Any:
     """Return the part of a state that has a name.
 
     Parameters
@@ -135,7 +139,7 @@ def get(tree: Any, key: Any, default: Any = None, filtering: Filter | None = Non
 
 
 @public_like(get_all_with_path)
-def set(tree: Any, filtering: Filter | None = None, /, **kwargs: Any) -> Any:
+def set(tree: PyTree, filtering: Filter | None = None, /, **kwargs: PyTree) -> Any:
     """Return a state with other parts in place of those that have a name.
 
     Parameters
@@ -176,11 +180,11 @@ def set(tree: Any, filtering: Filter | None = None, /, **kwargs: Any) -> Any:
 
 @public
 def map_params(
-    initable: Any,
+    initable: GradientTransformation | Callable[[Any], PyTree],
     f: Callable[..., Any],
-    state: Any,
+    state: PyTree,
     /,
-    *rest: Any,
+    *rest: PyTree,
     transform_non_params: Callable[[Any], Any] | None = None,
     is_leaf: Callable[[Any], bool] | None = None,
 ) -> Any:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad import tree as trees
 from fungrad.nn.precision import array
-from fungrad.optim.base import T, tree_map
+from fungrad.optim.base import Number, T, tree_map
 from fungrad.optim.glossary import public, public_like
 from fungrad.optim.moments import (
     bias_correction,
@@ -22,6 +22,10 @@ from fungrad.optim.moments import (
 from fungrad.optim.randomness import random_like, split_key_like, unwrap_random_key_data
 from fungrad.optim.reductions import allclose, max, min, norm, size, sum, vdot
 from fungrad.optim.state_access import NamedTupleKey, get, get_all_with_path, map_params, set
+from fungrad.typing import ArrayLike, PyTree
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 __all__ = [
     "NamedTupleKey",
@@ -65,7 +69,7 @@ __dir__ = __all__.copy
 
 
 @public
-def add(tree_x: T, tree_y: Any, *other_trees: Any) -> T:
+def add(tree_x: T, tree_y: PyTree, *other_trees: PyTree) -> T:
     """Return the sum of trees.
 
     Parameters
@@ -84,7 +88,7 @@ def add(tree_x: T, tree_y: Any, *other_trees: Any) -> T:
 
 
 @public
-def sub(tree_x: T, tree_y: Any) -> T:
+def sub(tree_x: T, tree_y: PyTree) -> T:
     """Return the difference of two trees.
 
     Examples
@@ -96,7 +100,7 @@ def sub(tree_x: T, tree_y: Any) -> T:
 
 
 @public
-def mul(tree_x: T, tree_y: Any) -> T:
+def mul(tree_x: T, tree_y: PyTree) -> T:
     """Return the product of two trees, leaf by leaf.
 
     Examples
@@ -108,7 +112,7 @@ def mul(tree_x: T, tree_y: Any) -> T:
 
 
 @public
-def div(tree_x: T, tree_y: Any) -> T:
+def div(tree_x: T, tree_y: PyTree) -> T:
     """Return the quotient of two trees, leaf by leaf.
 
     Examples
@@ -120,7 +124,7 @@ def div(tree_x: T, tree_y: Any) -> T:
 
 
 @public
-def scale(scalar: Any, tree: T) -> T:
+def scale(scalar: Number, tree: T) -> T:
     """Return a number times a tree.
 
     Parameters
@@ -137,7 +141,7 @@ def scale(scalar: Any, tree: T) -> T:
 
 
 @public_like(scale)
-def add_scale(tree_x: T, scalar: Any, tree_y: Any) -> T:
+def add_scale(tree_x: T, scalar: Number, tree_y: PyTree) -> T:
     """Return the sum of a tree and a number times another.
 
     Examples
@@ -173,7 +177,7 @@ def real(tree: T) -> T:
 
 
 @public
-def zeros_like(tree: T, dtype: Any = None) -> T:
+def zeros_like(tree: T, dtype: DTypeLike | None = None) -> T:
     """Return a tree of zeros.
 
     Examples
@@ -185,7 +189,7 @@ def zeros_like(tree: T, dtype: Any = None) -> T:
 
 
 @public
-def ones_like(tree: T, dtype: Any = None) -> T:
+def ones_like(tree: T, dtype: DTypeLike | None = None) -> T:
     """Return a tree of ones.
 
     Examples
@@ -197,7 +201,7 @@ def ones_like(tree: T, dtype: Any = None) -> T:
 
 
 @public
-def full_like(tree: T, fill_value: Any, dtype: Any = None) -> T:
+def full_like(tree: T, fill_value: ArrayLike, dtype: DTypeLike | None = None) -> T:
     """Return a tree of a number everywhere.
 
     Parameters
@@ -232,7 +236,7 @@ def batch_shape(tree: T, shape: tuple[int, ...] = ()) -> T:
 
 
 @public
-def clip(tree: T, min_value: Any = None, max_value: Any = None) -> T:
+def clip(tree: T, min_value: ArrayLike | None = None, max_value: ArrayLike | None = None) -> T:
     """Return a tree with elements between bounds.
 
     Parameters
@@ -249,7 +253,7 @@ def clip(tree: T, min_value: Any = None, max_value: Any = None) -> T:
 
 
 @public
-def cast(tree: T, dtype: Any = None) -> T:
+def cast(tree: T, dtype: DTypeLike | None = None) -> T:
     """Return a tree in another dtype; None leaves it as it is.
 
     Examples
@@ -261,7 +265,7 @@ def cast(tree: T, dtype: Any = None) -> T:
 
 
 @public
-def cast_like(tree: T, other_tree: Any) -> T:
+def cast_like(tree: T, other_tree: PyTree) -> T:
     """Return a tree in the dtypes of another.
 
     Parameters
@@ -278,7 +282,7 @@ def cast_like(tree: T, other_tree: Any) -> T:
 
 
 @public
-def dtype(tree: Any, mixed_dtype_handler: str | None = None) -> np.dtype[Any] | None:
+def dtype(tree: PyTree, mixed_dtype_handler: str | None = None) -> np.dtype[Any] | None:
     """Return the dtype of the leaves.
 
     Parameters
@@ -316,7 +320,7 @@ def dtype(tree: Any, mixed_dtype_handler: str | None = None) -> np.dtype[Any] | 
 
 
 @public
-def where(condition: Any, tree_x: Any, tree_y: Any) -> Any:
+def where(condition: ArrayLike, tree_x: PyTree, tree_y: PyTree) -> Any:
     """Return one tree or the other.
 
     Parameters

@@ -7,15 +7,24 @@ from typing import Any, NamedTuple
 import fungrad.numpy as fnp
 from fungrad import tree as trees
 from fungrad.nn.precision import array
-from fungrad.optim.base import GradientTransformation, OptState, Params, Updated, Updates, no_steps
+from fungrad.optim.base import (
+    GradientTransformation,
+    Number,
+    OptState,
+    Params,
+    Updated,
+    Updates,
+    no_steps,
+)
 from fungrad.optim.glossary import public
+from fungrad.typing import Array
 
 
 class LookaheadState(NamedTuple):
     """The state of the fast optimizer, and its steps since the slow parameters last followed."""
 
     fast_state: OptState
-    steps_since_sync: Any
+    steps_since_sync: Array
 
 
 class LookaheadParams(NamedTuple):
@@ -34,7 +43,7 @@ class LookaheadParams(NamedTuple):
 def lookahead(
     fast_optimizer: GradientTransformation,
     sync_period: int,
-    slow_step_size: Any,
+    slow_step_size: Number,
     reset_state: bool = False,
 ) -> GradientTransformation:
     """Let slow parameters follow those of an optimizer after each few steps (M. Zhang et al., 2019).

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,13 +14,13 @@ from fungrad import tree as trees
 from fungrad.lax.control import scan, while_loop
 from fungrad.nn.precision import array
 from fungrad.optim import tree
-from fungrad.optim.base import T
+from fungrad.optim.base import Number, T
 from fungrad.optim.glossary import public
-from fungrad.typing import Array
+from fungrad.typing import Array, ArrayLike, PyTree
 
 
 @public
-def scale_gradient(inputs: T, scale: Any) -> T:
+def scale_gradient(inputs: T, scale: Number) -> T:
     """Return the inputs; their derivative is multiplied with a number.
 
     Parameters
@@ -48,13 +50,13 @@ def scale_gradient(inputs: T, scale: Any) -> T:
 
 @public
 def power_iteration(
-    matrix: Any,
+    matrix: ArrayLike | Callable[[PyTree], PyTree],
     *,
-    v0: Any = None,
-    num_iters: Any = 100,
-    error_tolerance: Any = 1e-06,
-    key: Any = None,
-) -> tuple[Any, Any]:
+    v0: PyTree = None,
+    num_iters: int = 100,
+    error_tolerance: Number = 1e-06,
+    key: Array | None = None,
+) -> tuple[Array, PyTree]:
     """Return the eigenvalue of largest absolute value, and its eigenvector (R. von Mises, 1929).
 
     Parameters
@@ -81,9 +83,9 @@ def power_iteration(
     >>> round(float(value), 6), abs(vector).round(3)
     (3.0, array([0.707, 0.707]))
     """
-    product = matrix
+    product: Any = matrix
     if not callable(matrix):
-        product = lambda v: fnp.matmul(matrix, v)
+        product = functools.partial(fnp.matmul, matrix)
         if v0 is None:
             a = array(matrix)
             key = random.PRNGKey(0) if key is None else key
@@ -113,7 +115,9 @@ def power_iteration(
 
 
 @public
-def nnls(A: Any, b: Any, iters: int, unroll: Any = 1, L: Any = None) -> Array:
+def nnls(
+    A: ArrayLike, b: ArrayLike, iters: int, unroll: int | bool = 1, L: Number | None = None
+) -> Array:
     """Return the least squares solution of ``A @ x = b`` that is not negative (FISTA: A. Beck and M. Teboulle, 2009).
 
     Parameters
@@ -144,12 +148,12 @@ def nnls(A: Any, b: Any, iters: int, unroll: Any = 1, L: Any = None) -> Array:
     >>> optim.nnls(np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([-1.0, 4.0]), 200).round(4)
     array([0., 2.])
     """
-    A, b = array(A), array(b)
-    if A.ndim != 2 or b.ndim not in (1, 2) or A.shape[0] != b.shape[0]:
+    a, y = array(A), array(b)
+    if a.ndim != 2 or y.ndim not in (1, 2) or a.shape[0] != y.shape[0]:
         raise ValueError(
-            f"nnls: A must have shape (m, n) and b (m,) or (m, k), got {A.shape} and {b.shape}"
+            f"nnls: A must have shape (m, n) and b (m,) or (m, k), got {a.shape} and {y.shape}"
         )
-    square, right = A.T @ A, A.T @ b
+    square, right = a.T @ a, a.T @ y
     if L is None:
         columns = fnp.max(fnp.sum(fnp.abs(square), axis=0), initial=0)
         L = fnp.minimum(fnp.sqrt(fnp.sum(square * square)), columns)
@@ -161,6 +165,6 @@ def nnls(A: Any, b: Any, iters: int, unroll: Any = 1, L: Any = None) -> Array:
         new = fnp.maximum(ahead - (square @ ahead - right) / L, 0)
         return (new, new + (weight - 1) / after * (new - x), after), None
 
-    zeros = fnp.zeros((A.shape[1], *b.shape[1:]), right.dtype)
+    zeros = fnp.zeros((a.shape[1], *y.shape[1:]), right.dtype)
     start = (zeros, zeros, fnp.zeros((), right.dtype))
     return scan(step, start, length=iters, unroll=unroll)[0][0]

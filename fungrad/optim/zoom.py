@@ -19,6 +19,7 @@ from fungrad.nn.precision import array
 from fungrad.optim import tree
 from fungrad.optim.base import (
     GradientTransformationExtraArgs,
+    Number,
     OptState,
     Params,
     Updated,
@@ -28,21 +29,22 @@ from fungrad.optim.base import (
 from fungrad.optim.glossary import public
 from fungrad.optim.line_points import arguments_for, moved, real_zeros, slope_along, violation
 from fungrad.transforms.grad import value_and_grad
+from fungrad.typing import Array
 
 
 class ZoomLinesearchInfo(NamedTuple):
     """How many steps were tried, and by how much the last one misses the two conditions."""
 
-    num_linesearch_steps: Any
-    decrease_error: Any
-    curvature_error: Any
+    num_linesearch_steps: Number
+    decrease_error: Array
+    curvature_error: Array
 
 
 class ScaleByZoomLinesearchState(NamedTuple):
     """The factor that was found, the loss there and its gradient, and how the search went."""
 
-    learning_rate: Any
-    value: Any
+    learning_rate: Array
+    value: Array
     grad: Updates
     info: ZoomLinesearchInfo
 
@@ -171,14 +173,14 @@ def between(low: Point, high: Point, third: Point) -> Any:
 
 @public
 def scale_by_zoom_linesearch(
-    max_linesearch_steps: Any,
-    max_learning_rate: Any = None,
-    tol: Any = 0.0,
-    increase_factor: Any = 2.0,
-    slope_rtol: Any = 0.0001,
-    curv_rtol: Any = 0.9,
-    approx_dec_rtol: Any = 1e-06,
-    stepsize_precision: Any = 1e-05,
+    max_linesearch_steps: int,
+    max_learning_rate: Number | None = None,
+    tol: Number = 0.0,
+    increase_factor: Number = 2.0,
+    slope_rtol: Number = 0.0001,
+    curv_rtol: Number = 0.9,
+    approx_dec_rtol: Number = 1e-06,
+    stepsize_precision: Number = 1e-05,
     initial_guess_strategy: str = "keep",
     verbose: bool = False,
 ) -> GradientTransformationExtraArgs:

@@ -26,6 +26,11 @@ assert_type(schedule(3), Array)
 tx = optim.chain(optim.clip_by_global_norm(1.0), optim.adamw(schedule, weight_decay=0.1))
 optim.sgd(lambda count: 0.1 / (1 + count))
 optim.sgd(np.float32(0.1))
+optim.adam(0.1, b1=np.float32(0.9), b2=x[0, 0], mu_dtype="float32")
+optim.adamw(0.1, weight_decay=lambda count: 0.1 / (1 + count), mask=lambda weights: True)
+optim.conditionally_transform(optim.scale(2.0), lambda step: step % 2 == 0)
+optim.monitor({"size": optim.tree.norm, "mean": optim.ema(0.9)})
+optim.power_iteration(lambda v: x @ v, v0=x[0])
 state = tx.init(weights)
 gradients = fg.grad(loss)(weights, x)
 assert_type(gradients, Weights)
@@ -51,6 +56,10 @@ weights, state = step(weights, state, x)
 
 optim.adam("fast")  # error
 optim.adam(0.1, b3=0.9)  # error
+optim.adam(0.1, b1="slow")  # error
+optim.adam(0.1, mu_dtype=0.5)  # error
+optim.rprop(schedule)  # error
+optim.clip_by_global_norm([1.0])  # error
 optim.adam(0.1).update(gradients)  # error
 optim.adam(0.1).updates(gradients, state)  # error
 step(x, state, x)  # error
