@@ -82,7 +82,7 @@ class Program(Keeper):
         self.borrowed = tuple(borrowed)
         self._ran = at_once
         self._compiled: dict[ModuleType, Callable[..., list[Any]]] = {}
-        self._tier: Tier | None = None
+        self._tiers: dict[ModuleType, Tier] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what was given; it is compiled anew where it is loaded."""
@@ -200,25 +200,25 @@ class Program(Keeper):
     def _compile(self, xp: ModuleType) -> Callable[..., list[Any]]:
         if self.axis_names:
             return lambda *arguments: evaluate(self.expr, arguments)
-        on_host = target_of(xp).on_host
-        if not on_host or self.effect or compilation.get() == "off":
+        target = target_of(xp)
+        if (self.meets and not target.on_host) or self.effect or compilation.get() == "off":
             with no_collection():
-                source = self.source if on_host else python_source(self.scheduled(xp))
+                source = self.source if target.on_host else python_source(self.scheduled(xp))
             return self.bound(source, xp)
         if self.meets:
             with importing:  # what few programs come to need
                 from fungrad.compile.segments import in_segments
             return in_segments(self.expr, xp, Program, run_source)
-        self._tier = tier = Tier(weakly(self))
+        self._tiers[xp] = tier = Tier(weakly(self, xp))
         expr, donated, borrowed = self.expr, self.donated, self.borrowed
 
         def run(expr: Expr, calls: bool = True) -> Callable[..., list[Any]]:
             with no_collection():
-                source = python_source(schedule(expr, donated, borrowed))
+                source = python_source(schedule(expr, donated, borrowed, target))
             # What has overwritten its arguments cannot begin anew.
             return self.bound(source, xp, rounds if donated else tier.rounds, calls)
 
-        blocks = None if donated else blocks_of(expr)
+        blocks = None if donated or not target.on_host else blocks_of(expr)
         if blocks is None:
             return tier.function(run(expr))
         return tier.function(later(functools.partial(run, expr)), run(blocks, calls=False))
@@ -226,18 +226,19 @@ class Program(Keeper):
     def compile_kernels(self) -> None:
         """Wait until what runs has its kernels, if there are any to be had."""
         self.compiled()
-        if self._tier is not None and compilation.get() != "off":
-            self._tier.compile(wait=True)
+        if compilation.get() != "off":
+            for tier in [*self._tiers.values()]:
+                tier.compile(wait=True)
 
-    def with_kernels(self) -> Native | None:
-        """Return what calls kernels on NumPy's arrays; None if there are none."""
+    def with_kernels(self, xp: ModuleType) -> Native | None:
+        """Return what calls kernels on arrays of the library `xp`; None if there are none."""
         with importing:  # what few programs come to need
             from fungrad.compile.native import source_with_kernels
 
         # The collector stays on: this goes on while other threads run what is the user's.
         with Span("kernels", self.label):
-            source = source_with_kernels(self.expr, self.borrowed, self.donated)
-            return source and Native(self.bound(source, np, rounds, False), source.loops)
+            source = source_with_kernels(self.expr, self.borrowed, self.donated, xp)
+            return source and Native(self.bound(source, xp, rounds, False), source.loops)
 
     def bound(
         self, source: PythonSource, xp: ModuleType, *options: Any
@@ -261,16 +262,16 @@ class Program(Keeper):
     @property
     def has_kernels(self) -> bool:
         """Whether it calls kernels by now."""
-        return self._tier is not None and self._tier.native is not None
+        return any(tier.native is not None for tier in self._tiers.values())
 
 
-def weakly(program: Program) -> Callable[[], Native | None]:
+def weakly(program: Program, xp: ModuleType) -> Callable[[], Native | None]:
     """Return what makes the program with kernels, for as long as somebody holds the program."""
     held = weakref.ref(program)
 
     def make() -> Native | None:
         found = held()
-        return None if found is None else found.with_kernels()
+        return None if found is None else found.with_kernels(xp)
 
     return make
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import ModuleType
+
+import numpy as np
 
 from fungrad.compile.emit.forms import has_form
 from fungrad.compile.emit.python import PythonSource, python_source
@@ -10,6 +13,7 @@ from fungrad.compile.emit.routine import can_be_written
 from fungrad.compile.kernels.apart import taken_apart
 from fungrad.compile.kernels.fuse import fuse
 from fungrad.compile.kernels.fused import Fused
+from fungrad.compile.kernels.machine import DEVICE
 from fungrad.compile.kernels.outline import outlined
 from fungrad.compile.kernels.spelled import spelled_out
 from fungrad.compile.kernels.units import without_units
@@ -17,7 +21,8 @@ from fungrad.compile.libraries import Fourier, with_libraries
 from fungrad.compile.peak import peak
 from fungrad.compile.schedule import schedule
 from fungrad.compile.steps import Call, Control, Schedule, within
-from fungrad.compile.targets import host
+from fungrad.compile.targets import device, host
+from fungrad.core.backend import NUMPY, Target, target_of
 from fungrad.core.expr import Expr
 from fungrad.core.primitive import Primitive
 
@@ -35,9 +40,21 @@ def with_kernels(expr: Expr) -> Expr:
     return fuse(outlined(expr, can_be_written, has_form)[0])[0]
 
 
-def schedule_with_kernels(expr: Expr, borrowed: Sequence[int] = ()) -> tuple[Schedule, list[Fused]]:
+def with_kernels_of_devices(expr: Expr) -> Expr:
+    """Return `expr` with kernels in place of what they compute on a device."""
+    return fuse(without_units(expr), machine=DEVICE)[0]
+
+
+def schedule_with_kernels(
+    expr: Expr, borrowed: Sequence[int] = (), target: Target = NUMPY
+) -> tuple[Schedule, list[Fused]]:
     """Return the steps of `expr` with kernels, in loops and branches too, and these."""
-    found = schedule(expr, (), borrowed, prepare=lambda x: with_kernels(prepared(x)), over=0)
+
+    def on_host(expr: Expr) -> Expr:
+        return with_kernels(prepared(expr))
+
+    prepare = on_host if target.on_host else with_kernels_of_devices
+    found = schedule(expr, (), borrowed, target, prepare, over=0)
     return found, [x for x in _called(found) if isinstance(x, Fused)]
 
 
@@ -59,27 +76,31 @@ def _called(steps: Schedule) -> list[Primitive]:
 
 
 def source_with_kernels(
-    expr: Expr, borrowed: Sequence[int] = (), donated: Sequence[int] = ()
+    expr: Expr, borrowed: Sequence[int] = (), donated: Sequence[int] = (), xp: ModuleType = np
 ) -> PythonSource | None:
     """Return `expr` as Python source that calls compiled kernels, and the libraries that serve it best; None if there are none to be had.
 
-    It leaves inputs at the positions `donated` as they are too: NumPy's functions may have to compute all of it again. So there is
-    none if it takes more memory than they do, which overwrite them.
+    It leaves inputs at the positions `donated` as they are too: functions of the library `xp` may have to compute all of it again. So
+    there is none if it takes more memory than they do, which overwrite them.
     """
-    if not host.available():
+    target = target_of(xp)
+    if target.on_host and not host.available():
         return None
-    steps, kernels = schedule_with_kernels(expr, borrowed)
+    steps, kernels = schedule_with_kernels(expr, borrowed, target)
+    found = [fused.kernel for fused in kernels]
     if not (kernels or any(isinstance(x, Fourier) for x in _called(steps))):
         return None
-    if not host.can_run([fused.kernel for fused in kernels]):
+    if target.on_host and not host.can_run(found):
         return None
     if (
         donated
         and (taken := peak(steps)) > LITTLE
-        and taken > peak(schedule(expr, donated, borrowed))
+        and taken > peak(schedule(expr, donated, borrowed, target))
     ):
         return None
-    functions = host.compile_kernels([fused.kernel for fused in kernels])
+    functions = (
+        host.compile_kernels(found) if target.on_host else device.compile_kernels(xp, found)
+    )
     for fused, function in zip(kernels, functions, strict=True):
         fused.compiled(function)
     return python_source(steps)

@@ -20,6 +20,7 @@ import numpy as np
 
 from fungrad import tree
 from fungrad.show.libraries import NOT_IN_CUPY, NOT_IN_CUPYX
+from tests.backends.cuda_on_host import COMPILER, RawModule
 
 
 def unwrap(x: Any) -> Any:
@@ -79,8 +80,8 @@ class ndarray:
     __hash__ = None  # type: ignore[assignment]
     device = "the device"
 
-    def __init__(self, array: np.ndarray) -> None:
-        self._array = array
+    def __init__(self, array: np.ndarray | tuple[int, ...], dtype: Any = None) -> None:
+        self._array = np.empty(array, dtype) if isinstance(array, tuple) else array
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise TypeError("Implicit conversion to a NumPy array is not allowed. Use .get().")
@@ -261,6 +262,8 @@ def make_stand_in() -> types.ModuleType:
     module.asnumpy = lambda x: unwrap(x) if isinstance(x, ndarray) else x  # type: ignore[attr-defined]
     module.array = array  # type: ignore[attr-defined]
     stream = types.SimpleNamespace(synchronize=lambda: None)
+    if COMPILER is not None:
+        module.RawModule = RawModule  # type: ignore[attr-defined]
     module.cuda = types.SimpleNamespace(get_current_stream=lambda: stream)  # type: ignore[attr-defined]
     module.__getattr__ = __getattr__  # type: ignore[method-assign]
     return module

@@ -14,7 +14,7 @@ from fungrad.compile.emit.reading import Index, Piece
 from fungrad.compile.emit.types import identity, scalar_type, splat
 from fungrad.compile.emit.writer import Writer
 from fungrad.compile.kernels.kernel import REDUCTIONS, Kernel
-from fungrad.compile.kernels.spaces import cone_of, merged, nodes_needed
+from fungrad.compile.kernels.spaces import cone_of, merged, nodes_needed, passes
 from fungrad.compile.processor import VECTOR_BYTES
 
 TILE = 1 << 11
@@ -137,7 +137,7 @@ class Columns(Writer):
     def _tile(self, index: Index, piece: Piece, first: str, width: int, lanes: int) -> None:
         """Compute what some columns are, from the first on."""
         kernel = self.kernel
-        for stage, (nodes, sums, writes) in enumerate(self.stages()):
+        for stage, (nodes, sums, writes) in enumerate(passes(kernel)):
             self.go_over(piece, [])
             self._nodes(nodes, index, first, width, lanes)
             gives = [(kernel.outputs[k].node, k) for k in writes]

@@ -12,7 +12,7 @@ from fungrad.compile.emit.types import literal, scalar_type, splat
 from fungrad.compile.emit.writer import KernelText, Writer
 from fungrad.compile.kernels.kernel import REDUCTIONS, Kernel
 from fungrad.compile.kernels.operations import Node
-from fungrad.compile.kernels.spaces import Axis, cone_of, in_columns, merged
+from fungrad.compile.kernels.spaces import Axis, cone_of, in_columns, merged, passes
 
 UNROLLED = 4
 """Vectors in each round of the innermost loop, at most."""
@@ -71,7 +71,7 @@ class _Rows(Writer):
 
     def _row(self, index: Index) -> None:
         kernel = self.kernel
-        for stage, (nodes, sums, writes) in enumerate(self.stages()):
+        for stage, (nodes, sums, writes) in enumerate(passes(kernel)):
             for number in nodes:
                 self.row[number] = self._row_node(number, kernel.nodes[number], index)
             if sums or writes:

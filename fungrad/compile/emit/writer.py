@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from fungrad.compile.emit.reading import Index, Reading
 from fungrad.compile.emit.types import vector_type
-from fungrad.compile.kernels.kernel import REDUCTIONS, Kernel
+from fungrad.compile.kernels.kernel import Kernel
 from fungrad.compile.kernels.operations import BOOL, PARTS
-from fungrad.compile.kernels.spaces import Axis, nodes_needed, strides
+from fungrad.compile.kernels.spaces import Axis, strides
 from fungrad.compile.processor import VECTOR_BYTES
 
 INLINED = 2000
@@ -106,21 +106,6 @@ class Writer(Reading):
         self.do(f"br i1 {ends}, label %rest, label %after")
         self.label("rest")
         return "after"
-
-    def stages(self) -> Iterator[tuple[list[int], list[int], list[int]]]:
-        """Yield for each pass the nodes of rows that come before it, its reductions, and the outputs of elements that it writes."""
-        kernel, stages = self.kernel, self.kernel.stages
-        needed = nodes_needed(kernel)
-        reductions = [n for n in needed if kernel.nodes[n].operation in REDUCTIONS]
-        for stage in range(max(stages, default=0) + 1):
-            nodes = [n for n in needed if stages[n] == stage and not kernel.of_elements[n]]
-            sums = [n for n in reductions if stages[n] == stage + 1]
-            writes = [
-                k
-                for k, output in enumerate(kernel.outputs)
-                if output.of_elements and stages[output.node] == stage
-            ]
-            yield sorted(nodes), sorted(sums), writes
 
     def lanes_for(self, nodes: list[int], length: int) -> int:
         """Return how long the vectors of some nodes are."""

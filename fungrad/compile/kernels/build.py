@@ -9,7 +9,7 @@ import numpy as np
 
 from fungrad.compile.kernels.access import Access, Box
 from fungrad.compile.kernels.kernel import Kernel, Output
-from fungrad.compile.kernels.meaning import Namespace, meaning
+from fungrad.compile.kernels.meaning import meaning
 from fungrad.compile.kernels.operations import BOOL, DType, computed_in
 from fungrad.compile.kernels.picks import Index
 from fungrad.compile.kernels.reads import Line, Lines, Part, parts, straight
@@ -60,7 +60,7 @@ class Builder:
         self.places = tuple([order.index(a) for a in range(len(shape))])
         self.last = self.places[last_of(shape)] if shape else -1
         self.here: Sequence[int] = self.places
-        self.namespace = Namespace()
+        self.namespace = views.machine.scalars()
         self.values: dict[int, Scalar] = {}
         self.operands: dict[tuple[int, Lines, Box], int] = {}
 
@@ -160,13 +160,7 @@ class Builder:
         known = self.expr.constants.get(v)
         if known is not None and known.min(initial=0) >= 0 and known.max(initial=0) < n:
             return place
-        place = namespace.where(
-            namespace.comparison("lt", place, 0), namespace.add(place, n), place
-        )
-        good = namespace.comparison("ge", place, 0)
-        good = namespace.logical_and(good, namespace.comparison("lt", place, n))
-        namespace.require(good)
-        return namespace.where(good, place, 0)
+        return namespace.within(place, n)
 
     def _operand(
         self, v: int, lines: Lines, box: Box = (), indices: tuple[Scalar, ...] = ()

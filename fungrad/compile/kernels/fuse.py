@@ -17,7 +17,9 @@ from fungrad.compile.flow import runs_python
 from fungrad.compile.joins import to_be_placed
 from fungrad.compile.kernels.build import REDUCERS, Builder, is_reduced
 from fungrad.compile.kernels.fused import Fused
+from fungrad.compile.kernels.group import Group
 from fungrad.compile.kernels.kernel import Kernel
+from fungrad.compile.kernels.machine import HOST, Machine
 from fungrad.compile.kernels.meaning import is_of_elements, operations_of
 from fungrad.compile.kernels.operations import computed_in
 from fungrad.compile.kernels.orders import shown
@@ -41,50 +43,29 @@ SCALARS = 4
 """How many operations on a single number make a kernel."""
 
 
-class _Group:
-    """Equations that are to be one kernel: the numbers of them, the index space, along which axes of it they reduce."""
-
-    __slots__ = ("axes", "cuts", "members", "open", "operations", "space")
-
-    def __init__(self, space: Shape) -> None:
-        self.space = space
-        self.axes: tuple[int, ...] | None = None  # no reduction has come so far
-        self.members: list[int] = []
-        self.operations = 0
-        self.cuts: frozenset[int] = frozenset()  # of the last axis
-        self.open = True
-
-    @property
-    def kept(self) -> list[int]:
-        """The axes that reductions do not go along."""
-        return [a for a in range(len(self.space)) if a not in (self.axes or ())]
-
-    def holds(self, shape: Shape) -> bool:
-        """Whether it computes results of this shape."""
-        rows = self.axes is not None and shape == tuple([self.space[a] for a in self.kept])
-        return shape == self.space or rows
-
-
-def fuse(expr: Expr, every: bool = False) -> tuple[Expr, list[Fused]]:
+def fuse(
+    expr: Expr, every: bool = False, machine: Machine = HOST
+) -> tuple[Expr, list[Fused]]:
     """Return `expr` with kernels in place of what they compute, and the kernels: of what is worth it, or of `every` group."""
-    found = _Fuser(expr, every)
+    found = _Fuser(expr, every, machine)
     return found.fused(), found.kernels
 
 
 class _Fuser:
-    def __init__(self, expr: Expr, every: bool) -> None:
+    def __init__(self, expr: Expr, every: bool, machine: Machine) -> None:
         self.expr = expr
         self.every = every
+        self.machine = machine
         self.types = expr.types
         self.order: list[tuple[Equation, Any]] = []
         self.given = list(expr.located())
         self.kernels: list[Fused] = []
-        self.group: dict[int, _Group] = {}  # by variable
-        self.opened: list[_Group] = []  # since all were closed, in order
+        self.group: dict[int, Group] = {}  # by variable
+        self.opened: list[Group] = []  # since all were closed, in order
         self.spread: dict[int, int] = {}  # by variable: the number of the view, or count, it is
         self.placed: set[int] = set()  # equations that are in the program now
         self.early: set[int] = set()  # those that have joined a group before their turn
-        self.views = Views(expr, every)
+        self.views = Views(expr, every, machine)
         self.readers: dict[int, list[int]] = {}
         for number, equation in enumerate(expr.equations):
             for v in equation.inputs:
@@ -92,7 +73,8 @@ class _Fuser:
         self.returned = frozenset(expr.outputs)
         self.shown = shown(expr)
         # What puts together, and of what: that is computed in place, and no part of what reads the whole.
-        joins = (set[int](), set[int]()) if every else to_be_placed(expr, self._is_computed)
+        placing = machine.places and not every
+        joins = to_be_placed(expr, self._is_computed) if placing else (set[int](), set[int]())
         self.joins, self.placed_in = joins
 
     def fused(self) -> Expr:
@@ -127,7 +109,7 @@ class _Fuser:
         out = self.types[outputs[0]]
         types = tuple([self.types[v] for v in inputs])
         if is_of_elements(primitive):
-            return operations_of(primitive, types, out)
+            return operations_of(primitive, types, out, self.machine.scalars)
         return 2 * len(self._reads(equation))
 
     def _is_computed(self, equation: Equation) -> bool:
@@ -146,13 +128,14 @@ class _Fuser:
             rounds = computed_in(x.dtype) != x.dtype and x.dtype.kind != "c"
             if operation == "reduce_sum" and rounds:
                 return ()  # NumPy rounds each partial sum
-            if not self.every and x.shape[last_of(x.shape)] < SHORTEST:
+            vectors = self.machine.vectors and not self.every
+            if vectors and x.shape[last_of(x.shape)] < SHORTEST:
                 return ()
         return () if self.views.repeats(inputs[0]) else axes
 
     # Which group an equation joins
 
-    def _join(self, number: int, group: _Group, operations: int) -> None:
+    def _join(self, number: int, group: Group, operations: int) -> None:
         group.members.append(number)
         group.operations += operations
         for v in self.given[number][0].outputs:
@@ -160,16 +143,16 @@ class _Fuser:
         if group.operations * (len(group.cuts) + 1) >= LARGEST:
             self._close(group)
 
-    def _opened(self, space: Shape) -> _Group:
-        self.opened.append(_Group(space))
+    def _opened(self, space: Shape) -> Group:
+        self.opened.append(Group(space))
         return self.opened[-1]
 
-    def _group_for(self, equation: Equation) -> _Group:
+    def _group_for(self, equation: Equation) -> Group:
         """Return the group of an equation of elements; others that it reads are closed."""
         shape = self.types[equation.outputs[0]].shape
         reads, cuts = self._reads(equation), self._cuts(equation)
         groups = [g for v, _ in reads if (g := self.group.get(v)) is not None and g.open]
-        joined: _Group | None = None
+        joined: Group | None = None
         for group in dict.fromkeys(groups):
             if not group.open:
                 continue
@@ -218,7 +201,7 @@ class _Fuser:
             found = [(inputs[part.operand], part.lines) for part in joined]
         return [self.views.path(v, lines)[-1] for v, lines in found]
 
-    def _fits(self, group: _Group, reads: Sequence[tuple[int, Lines]], shape: Shape) -> bool:
+    def _fits(self, group: Group, reads: Sequence[tuple[int, Lines]], shape: Shape) -> bool:
         """Whether what is read of the group is at the same place: of rows, along them."""
         for v, lines in reads:
             if self.group.get(v) is not group:
@@ -234,7 +217,7 @@ class _Fuser:
                 return False
         return True
 
-    def _merge(self, into: _Group, group: _Group) -> None:
+    def _merge(self, into: Group, group: Group) -> None:
         into.axes = group.axes if into.axes is None else into.axes
         into.members += group.members
         into.operations += group.operations
@@ -244,7 +227,7 @@ class _Fuser:
                 self.group[v] = into
         group.open = False
 
-    def _group_of_rows(self, equation: Equation) -> _Group:
+    def _group_of_rows(self, equation: Equation) -> Group:
         """Return the group of a reduction."""
         (v,) = equation.inputs
         axes = self._reduced_axes(equation)
@@ -260,8 +243,10 @@ class _Fuser:
         group.axes = axes
         return group
 
-    def _wastes(self, group: _Group, axes: tuple[int, ...], v: int) -> bool:
+    def _wastes(self, group: Group, axes: tuple[int, ...], v: int) -> bool:
         """Whether a group would compute with short vectors, if it reduced along some axes."""
+        if not self.machine.vectors:
+            return False
         shape, columns = group.space, 1
         while len(shape) - 1 not in axes:
             columns, shape = columns * shape[-1], shape[:-1]
@@ -269,7 +254,7 @@ class _Fuser:
         vectors = columns // lanes + (columns % lanes).bit_count()
         return columns > 1 and group.operations * (vectors - columns / lanes) > WASTED
 
-    def _joins(self, group: _Group, axes: tuple[int, ...], v: int) -> bool:
+    def _joins(self, group: Group, axes: tuple[int, ...], v: int) -> bool:
         """Whether a reduction along some axes of what a group computes may be part of it."""
         if group.axes is not None:
             return group.axes == axes
@@ -309,7 +294,7 @@ class _Fuser:
             if group.open:
                 self._close(group)
 
-    def _close(self, group: _Group) -> None:
+    def _close(self, group: Group) -> None:
         """Put a group into the program: as a kernel, or the equations as they were."""
         self._take_reductions(group)
         group.open = False
@@ -329,7 +314,7 @@ class _Fuser:
                 self._place_variable(v)
             self._place(number)
 
-    def _take_reductions(self, group: _Group) -> None:
+    def _take_reductions(self, group: Group) -> None:
         """Have reductions along rows join a group whose results they read: else these would be written, and read again."""
         made = [v for number in group.members for v in self.given[number][0].outputs]
         for v in made:
@@ -364,7 +349,7 @@ class _Fuser:
         return False
 
     def _kernel(
-        self, group: _Group, members: Sequence[int]
+        self, group: Group, members: Sequence[int]
     ) -> tuple[Kernel, list[int], list[int]] | None:
         """Return the kernel of a group, what it reads and what it writes; None if it is not worth it."""
         least = 2 if group.space else SCALARS
@@ -384,11 +369,15 @@ class _Fuser:
             return kernel, builder.reads, writes
         if not self.shown.intersection(writes).isdisjoint(self.views.turned):
             return None  # what is returned is to lie as it would without kernels
-        first, last = (0, kernel.rows) if in_columns(kernel) else (kernel.rows, len(kernel.space))
-        along = merged(kernel, range(first, last))
-        if along and along[-1].length < SHORTEST and np.prod(kernel.space) > SMALL:
+        if self.machine.vectors and self._is_short(kernel):
             return None
         return kernel, builder.reads, writes
+
+    def _is_short(self, kernel: Kernel) -> bool:
+        """Whether vectors would be of few elements."""
+        first, last = (0, kernel.rows) if in_columns(kernel) else (kernel.rows, len(kernel.space))
+        along = merged(kernel, range(first, last))
+        return bool(along) and along[-1].length < SHORTEST and np.prod(kernel.space) > SMALL
 
     def _work(self, members: Sequence[int]) -> int:
         """Return how many passes over memory a group would be."""

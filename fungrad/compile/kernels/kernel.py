@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fungrad.compile.kernels.access import Access, box_text, inside, is_part
-from fungrad.compile.kernels.operations import OPERATIONS, Node, compute, computed_in
+from fungrad.compile.kernels.operations import FUNCTIONS, OPERATIONS, Node, compute, computed_in
 from fungrad.core.cached import cached_property
 from fungrad.core.errors import ExprError
 from fungrad.core.types import ArrayType, Shape
@@ -232,7 +232,7 @@ class Kernel:
                 raise ExprError(f"{where}: kernels have no {node.dtype}")
             if node.operation == "inside" and not is_part(node.value, self.space):
                 raise ExprError(f"{where}: that is no part of {self.space}")
-            if node.operation not in (*moving, "inside", "iota", *OPERATIONS, *REDUCTIONS):
+            if node.operation not in (*moving, "inside", "iota", *OPERATIONS, *FUNCTIONS, *REDUCTIONS):
                 raise ExprError(f"{where}: the operation is not known")
         for access in self.operands:
             if not access.fits(self.space):

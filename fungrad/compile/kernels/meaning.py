@@ -82,17 +82,27 @@ def meaning(
     return found
 
 
-def operations_of(primitive: Primitive, operands: tuple[ArrayType, ...], result: ArrayType) -> int:
+def operations_of(
+    primitive: Primitive,
+    operands: tuple[ArrayType, ...],
+    result: ArrayType,
+    scalars: type[Namespace] = Namespace,
+) -> int:
     """Return how many operations an elementwise primitive is in a kernel; 0 if it cannot be part of one."""
     dtypes = tuple([t.dtype for t in operands])
     known = all(computed_in(d) is not None for d in dtypes)
-    return _operations_of(primitive, dtypes, result.dtype) if known else 0
+    return _operations_of(primitive, dtypes, result.dtype, scalars) if known else 0
 
 
 @functools.lru_cache(maxsize=1 << 10)
-def _operations_of(primitive: Primitive, dtypes: tuple[Any, ...], result: Any) -> int:
-    namespace = Namespace()
-    loads = [namespace.node("load", d, value=i) for i, d in enumerate(dtypes)]
+def _operations_of(
+    primitive: Primitive, dtypes: tuple[Any, ...], result: Any, scalars: type[Namespace]
+) -> int:
+    namespace = scalars()
+    try:
+        loads = [namespace.node("load", d, value=i) for i, d in enumerate(dtypes)]
+    except NotScalar:
+        return 0
     if meaning(primitive, namespace, loads, ArrayType((), result)) is None:
         return 0
     return max(len(namespace.nodes) - len(loads), 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -98,6 +99,22 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
 }
 """What each operation is, in NumPy's functions. "convert" and "bitcast" go to the dtype of the node."""
 
+
+
+def _special(name: str) -> Callable[..., Any]:
+    return lambda x: getattr(importlib.import_module("scipy.special"), name)(x)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    name: getattr(np, name)
+    for name in (
+        "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "cbrt", "cos",
+        "cosh", "exp", "exp2", "expm1", "fmod", "hypot", "log", "log1p", "log2", "log10",
+        "logaddexp", "logaddexp2", "power", "sin", "sinh", "tan", "tanh",
+    )
+} | {name: _special(name) for name in ("erf", "erfc", "expit", "gammaln", "log_expit")}  # fmt: skip
+"""Elementary functions that are operations where the machine has them, on floating-point numbers."""
+
 COMPARISONS = frozenset(["eq", "ne", "lt", "le", "gt", "ge"])
 
 
@@ -107,4 +124,4 @@ def compute(node: Node, operands: list[Any]) -> Any:
         return operands[0].astype(node.dtype)
     if node.operation == "bitcast":
         return operands[0].view(node.dtype)
-    return OPERATIONS[node.operation](*operands)
+    return (OPERATIONS.get(node.operation) or FUNCTIONS[node.operation])(*operands)

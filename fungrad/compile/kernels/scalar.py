@@ -170,15 +170,26 @@ class Scalars:
         if dtype.kind == "b":
             return self.comparison("ne", x, 0)
         if x.dtype.kind == "f" and dtype.kind in "iu":
-            # What NumPy makes of numbers out of range depends on the processor.
-            limits = np.iinfo(dtype)
-            above = (
-                self.comparison("ge", x, float(limits.min))
-                if limits.min
-                else self.comparison("gt", x, -1.0)
-            )
-            self.require(self.logical_and(above, self.comparison("lt", x, float(limits.max + 1))))
+            self.in_range(x, dtype)
         return self.node("convert", dtype, x)
+
+    def in_range(self, x: Scalar, dtype: DType) -> None:
+        """Have a conversion to integers count only if the number is one: what NumPy makes of others depends on the processor."""
+        limits = np.iinfo(dtype)
+        above = (
+            self.comparison("ge", x, float(limits.min))
+            if limits.min
+            else self.comparison("gt", x, -1.0)
+        )
+        self.require(self.logical_and(above, self.comparison("lt", x, float(limits.max + 1))))
+
+    def within(self, place: Scalar, length: int) -> Scalar:
+        """Return an index, counted from the end if it is negative; it has to be within an axis."""
+        place = self.where(self.comparison("lt", place, 0), self.add(place, length), place)
+        good = self.comparison("ge", place, 0)
+        good = self.logical_and(good, self.comparison("lt", place, length))
+        self.require(good)
+        return self.where(good, place, 0)
 
     def require(self, truth: Scalar) -> None:
         """Have what is computed count only if something is true everywhere."""

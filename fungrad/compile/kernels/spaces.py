@@ -85,6 +85,40 @@ def nodes_needed(kernel: Kernel) -> set[int]:
     return found
 
 
+class Pass(NamedTuple):
+    """One pass over the elements of a row.
+
+    Attributes
+    ----------
+    nodes
+        Nodes of the rows that come before it.
+    sums
+        Its reductions.
+    writes
+        The outputs of elements that it writes.
+    """
+
+    nodes: list[int]
+    sums: list[int]
+    writes: list[int]
+
+
+def passes(kernel: Kernel) -> list[Pass]:
+    """Return the passes over a row, in order; what the last ones have nodes of rows alone for is no pass over elements."""
+    stages, needed, found = kernel.stages, nodes_needed(kernel), []
+    reductions = [n for n in needed if kernel.nodes[n].operation in REDUCTIONS]
+    for stage in range(max(stages, default=0) + 1):
+        nodes = [n for n in needed if stages[n] == stage and not kernel.of_elements[n]]
+        sums = [n for n in reductions if stages[n] == stage + 1]
+        writes = [
+            k
+            for k, output in enumerate(kernel.outputs)
+            if output.of_elements and stages[output.node] == stage
+        ]
+        found.append(Pass(sorted(nodes), sorted(sums), writes))
+    return found
+
+
 def axes_of(kernel: Kernel) -> list[frozenset[int]]:
     """Return along which axes of the index space each node differs."""
     found: list[frozenset[int]] = []

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fungrad.compile.kernels.access import in_order
+from fungrad.compile.kernels.machine import HOST, Machine
 from fungrad.compile.kernels.meaning import is_of_elements
 from fungrad.compile.kernels.operations import DTYPES
 from fungrad.compile.kernels.orders import turned
@@ -38,8 +39,9 @@ PART = 16
 class Views:
     """The views of a program, and the counts, none of which is an equation of a kernel."""
 
-    def __init__(self, expr: Expr, every: bool) -> None:
+    def __init__(self, expr: Expr, every: bool, machine: Machine = HOST) -> None:
         self.expr = expr
+        self.machine = machine
         self.types = expr.types
         self.every = every
         self.turned = turned(expr)
@@ -91,7 +93,7 @@ class Views:
         anywhere = min(axes, default=0) < 0  # and one by one
         read = math.prod(space if anywhere else [space[a] for a in axes])
         often = math.prod(space) >= AGAIN * read
-        near = anywhere or abs(sum(apart)) <= (1 if often else NEAR)
+        near = anywhere or abs(sum(apart)) <= (1 if often else NEAR) or not self.machine.vectors
         return v not in self.turned and near and read * PART >= type_.size
 
     # What is put together, and what is read and written at index arrays
@@ -109,7 +111,7 @@ class Views:
             return []
         found = parts(primitive, [self.types[v] for v in inputs], type_.shape) or []
         cuts = cuts_of(found, type_.shape)
-        if cuts and (
+        if cuts and self.machine.vectors and (
             len(cuts) > PIECES or (len(cuts) + 1) * PIECE > type_.shape[last_of(type_.shape)]
         ):
             return []
@@ -131,7 +133,7 @@ class Views:
         last = last_of(space)
         apart = in_order(x.shape)
         span = sum([i.length * apart[i.axis] for i in indices]) * x.dtype.itemsize
-        if span > SPAN and last < types[1].ndim:
+        if self.machine.vectors and span > SPAN and last < types[1].ndim:
             return None  # one by one, and memory is what that waits for
         reads = any(self.reads_well(*place, space, last) for place in self.path(inputs[0], lines))
         return (lines, indices) if reads else None

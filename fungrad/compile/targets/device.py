@@ -1,0 +1,64 @@
+"""Kernels on devices: compiled by NVIDIA's compiler, through CuPy, and called with arrays of CuPy's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+from fungrad.compile.emit.cuda import CudaText, cuda_text
+from fungrad.compile.emit.cuda_types import prelude
+from fungrad.compile.kernels.kernel import Kernel
+from fungrad.compile.tiers import Rerun
+
+OPTIONS = ("--std=c++17", "--fmad=false")
+"""Of the compiler: what is multiplied and added is rounded twice, as on the host."""
+
+
+def compile_kernels(xp: ModuleType, kernels: Sequence[Kernel]) -> list[Callable[..., Any]]:
+    """Return functions that run kernels on arrays of the library `xp`: operands in, a result out, or a tuple of several."""
+    texts = [cuda_text(kernel, f"kernel{k}") for k, kernel in enumerate(kernels)]
+    text = "\n".join([x.text for x in texts])
+    module = xp.RawModule(code=prelude(text) + text, options=OPTIONS)
+    return [_function(xp, module, *found) for found in zip(kernels, texts, strict=True)]
+
+
+def _function(xp: ModuleType, module: Any, kernel: Kernel, text: CudaText) -> Callable[..., Any]:
+    """Return what checks its arguments, makes the results and runs a kernel.
+
+    Where an argument is not as it should be, it raises `Rerun`: all is computed by CuPy's functions then.
+    """
+    array, count = xp.ndarray, len(kernel.operand_types)
+    kept = {*kernel.followed, *kernel.over.values()}
+    expected = [(t.shape, t.dtype, k in kept) for k, t in enumerate(kernel.operand_types)]
+    made = [
+        (k, t.shape, t.dtype) for k, t in enumerate(kernel.output_types) if k not in kernel.over
+    ]
+    over, outputs = dict(kernel.over), range(len(kernel.outputs))
+    launches = [
+        (module.get_function(name), (blocks,), (threads,)) for name, blocks, threads in text.launches
+    ]
+
+    def call(*operands: Any) -> Any:
+        given = [*operands]
+        for k, (x, (shape, dtype, fixed)) in enumerate(zip(operands, expected, strict=True)):
+            if type(x) is not array or x.shape != shape or x.dtype != dtype:
+                raise Rerun
+            if not x.flags.c_contiguous:
+                if fixed:  # who reads the results would see it
+                    raise Rerun
+                given[k] = xp.ascontiguousarray(x)
+        for _, shape, dtype in made:
+            given.append(array(shape, dtype))
+        fresh = given[count:]
+        if text.scratch:
+            given.append(xp.empty(text.scratch // 8))
+        for function, blocks, threads in launches:
+            function(blocks, threads, given)
+        if not over:
+            return fresh[0] if len(fresh) == 1 else tuple(fresh)
+        new = iter(fresh)
+        results = [given[over[k]] if k in over else next(new) for k in outputs]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    return call
