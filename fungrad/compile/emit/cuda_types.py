@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,43 +26,41 @@ typedef struct { double re, im; } complex128;
 """
 """What the text of kernels begins with."""
 
-_HALVES = """
-DEVICE float widened_f2(half_bits x) { float y; asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x)); return y; }
-DEVICE half_bits narrowed_f2(float x) { half_bits y; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x)); return y; }
-"""
+_HALVES = {
+    "widened_f2": 'float widened_f2(half_bits x) { float y; asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x)); return y; }',
+    "narrowed_f2": 'half_bits narrowed_f2(float x) { half_bits y; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x)); return y; }',
+}
 
-_COMPLEX = """
-DEVICE {name} complex_{name}({part} re, {part} im) {{ {name} z; z.re = re; z.im = im; return z; }}
-"""
+_COMPLEX = "{name} complex_{name}({part} re, {part} im) {{ {name} z; z.re = re; z.im = im; return z; }}"
 
-_FLOATS = """
-DEVICE {t} max_{t}({t} x, {t} y) {{ return x > y || x != x ? x : y; }}
-DEVICE {t} min_{t}({t} x, {t} y) {{ return x < y || x != x ? x : y; }}
-DEVICE {t} expit_{t}({t} x) {{
+_FLOATS = {
+    "max": "{t} max_{t}({t} x, {t} y) {{ return x > y || x != x ? x : y; }}",
+    "min": "{t} min_{t}({t} x, {t} y) {{ return x < y || x != x ? x : y; }}",
+    "expit": """{t} expit_{t}({t} x) {{
   {t} e = exp{f}(-fabs{f}(x));
   return (x < 0 ? e : 1) / (1 + e);
-}}
-DEVICE {t} log_expit_{t}({t} x) {{ return (x < 0 ? x : 0) - log1p{f}(exp{f}(-fabs{f}(x))); }}
-DEVICE {t} logaddexp_{t}({t} x, {t} y) {{
+}}""",
+    "log_expit": "{t} log_expit_{t}({t} x) {{ return (x < 0 ? x : 0) - log1p{f}(exp{f}(-fabs{f}(x))); }}",
+    "logaddexp": """{t} logaddexp_{t}({t} x, {t} y) {{
   {t} d = x - y;
-  return x == y ? x + ({t})0.69314718055994530942 : d > 0 ? x + log1p{f}(exp{f}(-d)) : d <= 0 ? y + log1p{f}(exp{f}(d)) : d;
-}}
-DEVICE {t} logaddexp2_{t}({t} x, {t} y) {{
+  if (x == y) return x + ({t})0.69314718055994530942;
+  return d > 0 ? x + log1p{f}(exp{f}(-d)) : d <= 0 ? y + log1p{f}(exp{f}(d)) : d;
+}}""",
+    "logaddexp2": """{t} logaddexp2_{t}({t} x, {t} y) {{
   const {t} scale = ({t})1.44269504088896340736;
   {t} d = x - y;
-  return x == y ? x + 1 : d > 0 ? x + scale * log1p{f}(exp2{f}(-d)) : d <= 0 ? y + scale * log1p{f}(exp2{f}(d)) : d;
-}}
-"""
+  if (x == y) return x + 1;
+  return d > 0 ? x + scale * log1p{f}(exp2{f}(-d)) : d <= 0 ? y + scale * log1p{f}(exp2{f}(d)) : d;
+}}""",
+}
+"""Functions that C has not, or otherwise: a maximum is NaN if an operand is; logarithms of sums are NumPy's."""
 
-_BITS = """
-DEVICE {to} {to_name}_of_{of_name}({of} x) {{ union {{ {of} x; {to} y; }} u; u.x = x; return u.y; }}
-"""
+_BITS = "{to} {name}({of} x) {{ union {{ {of} x; {to} y; }} u; u.x = x; return u.y; }}"
 
 _SPELLED = {
     "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan",
     "arctan2": "atan2", "arctanh": "atanh", "gammaln": "lgamma", "power": "pow", "abs": "fabs",
 }  # fmt: skip
-_OF_OURS = frozenset(["max", "min", "expit", "log_expit", "logaddexp", "logaddexp2"])
 _OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "quot": "/", "rem": "%", "and": "&"}
 _OPERATORS |= {"or": "|", "xor": "^", "shl": "<<", "shr": ">>", "eq": "==", "ne": "!=", "lt": "<"}
 _OPERATORS |= {"le": "<=", "gt": ">", "ge": ">="}
@@ -132,7 +132,7 @@ def _of_floats(name: str, dtype: DType, operands: Sequence[str]) -> str:
         return f"-{operands[0]}"
     if name in _OPERATORS:
         return f" {_OPERATORS[name]} ".join(operands)
-    if name in _OF_OURS:
+    if name in _FLOATS:
         return f"{name}_{c_type(dtype)}({', '.join(operands)})"
     return f"{_SPELLED.get(name, name)}{'f' * (dtype == F4)}({', '.join(operands)})"
 
@@ -172,22 +172,26 @@ def accumulated_in(operation: str, dtype: DType) -> DType:
 
 def prelude(text: str) -> str:
     """Return what the `text` of kernels needs before it."""
-    found = [PRELUDE]
-    if "_f2(" in text and ("widened_f2(" in text or "narrowed_f2(" in text):
-        found.append("#ifndef HALVES\n" + _HALVES.strip() + "\n#endif\n")
-    found += [_COMPLEX.format(name=c_type(z), part=c_type(part)) for z, part in PARTS.items()]
-    found += [_FLOATS.format(t=c_type(t), f="f" * (t == F4)) for t in (F4, F8)]
-    for size, kinds in ((2, "fiu"), (4, "fiu"), (8, "fiu"), (1, "iu")):
-        for to in kinds:
-            for of in kinds:
-                names = {"to": np.dtype(f"{to}{size}"), "of": np.dtype(f"{of}{size}")}
-                if f"{to}{size}_of_{of}{size}(" in text:
-                    found.append(
-                        _BITS.format(
-                            to=c_type(names["to"]),
-                            of=c_type(names["of"]),
-                            to_name=_short(names["to"]),
-                            of_name=_short(names["of"]),
-                        )
-                    )
-    return "".join(found)
+    found = [f"DEVICE {of}" for name, of in _helpers() if f"{name}(" in text]
+    halves = [f"DEVICE {of}" for name, of in _HALVES.items() if f"{name}(" in text]
+    if halves:
+        found += ["#ifndef HALVES", *halves, "#endif"]
+    return "\n".join([PRELUDE, *found, ""])
+
+
+@functools.cache
+def _helpers() -> list[tuple[str, str]]:
+    """Return the functions that kernels may call, by their names."""
+    found = [(f"complex_{c_type(z)}", z, part) for z, part in PARTS.items()]
+    helpers = [
+        (name, _COMPLEX.format(name=c_type(z), part=c_type(part))) for name, z, part in found
+    ]
+    for name, form in _FLOATS.items():
+        helpers += [
+            (f"{name}_{c_type(t)}", form.format(t=c_type(t), f="f" * (t == F4))) for t in (F4, F8)
+        ]
+    for size, kinds in {1: "iu", 2: "fiu", 4: "fiu", 8: "fiu"}.items():
+        for to, of in itertools.permutations([np.dtype(f"{kind}{size}") for kind in kinds], 2):
+            name = f"{_short(to)}_of_{_short(of)}"
+            helpers.append((name, _BITS.format(name=name, to=c_type(to), of=c_type(of))))
+    return helpers

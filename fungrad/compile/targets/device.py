@@ -54,7 +54,7 @@ def _function(xp: ModuleType, module: Any, kernel: Kernel, text: CudaText) -> Ca
         if text.scratch:
             given.append(xp.empty(text.scratch // 8))
         for function, blocks, threads in launches:
-            function(blocks, threads, given)
+            function(blocks, threads, tuple(given))
         if not over:
             return fresh[0] if len(fresh) == 1 else tuple(fresh)
         new = iter(fresh)
