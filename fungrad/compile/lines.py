@@ -66,6 +66,11 @@ def place_of(origin: Origin | None) -> Place | None:
     return None
 
 
+def first_place(origins: Iterable[Origin | None]) -> Place | None:
+    """Return the first of the places in the user's code."""
+    return next(filter(None, map(place_of, origins)), None)
+
+
 def explain(error: Exception, origins: Origins, bindings: Mapping[str, Any]) -> None:
     """Note on `error` which primitive raised it and where the user called that; then which loop or branch had run that.
 

@@ -19,7 +19,7 @@ from fungrad.compile.emit.loops import ROUNDS
 from fungrad.compile.emit.python import PythonSource, python_source
 from fungrad.compile.evaluated import evaluator, watcher
 from fungrad.compile.keeping import Keeper, users
-from fungrad.compile.lines import Origins, explain, place_of
+from fungrad.compile.lines import Origins, explain, first_place
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.compile.schedule import schedule
 from fungrad.compile.simplify import simplify
@@ -249,8 +249,7 @@ class Program(Keeper):
     @cached_property
     def label(self) -> str:
         """What it is called where people read of it."""
-        places = (place_of((e.primitive, source)) for e, source in self.given.located())
-        place = next(filter(None, places), None)
+        place = first_place((e.primitive, source) for e, source in self.given.located())
         name = "," if place is None else f" of {place[0].co_name},"
         return f"program{name} {len(self.given.equations):,} equations"
 
@@ -377,7 +376,7 @@ def _defined(text: str, file: str, bindings: dict[str, Any]) -> FunctionType:
 def _file(source: PythonSource) -> str:
     """Return what stands for the name of a file where Python speaks of code that is in none of the user's."""
     origins = itertools.chain.from_iterable(f.origins for f in source.functions)
-    place = next(filter(None, map(place_of, origins)), None)  # that of shared programs is not known
+    place = first_place(origins)  # that of shared programs is not known
     if place is None:
         return "<fungrad program>"
     code, _ = place

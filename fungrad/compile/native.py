@@ -13,6 +13,7 @@ from fungrad.compile.emit.routine import can_be_written
 from fungrad.compile.kernels.apart import taken_apart
 from fungrad.compile.kernels.fuse import fuse
 from fungrad.compile.kernels.fused import Fused
+from fungrad.compile.kernels.kernel import Kernel
 from fungrad.compile.kernels.machine import DEVICE
 from fungrad.compile.kernels.outline import outlined
 from fungrad.compile.kernels.spelled import spelled_out
@@ -98,9 +99,10 @@ def source_with_kernels(
         and taken > peak(schedule(expr, donated, borrowed, target))
     ):
         return None
-    functions = (
-        host.compile_kernels(found) if target.on_host else device.compile_kernels(xp, found)
-    )
+    if target.on_host:
+        functions = host.compile_kernels(found)
+    else:
+        functions = device.compile_kernels(xp, [x for x in found if isinstance(x, Kernel)])
     for fused, function in zip(kernels, functions, strict=True):
         fused.compiled(function)
     return python_source(steps)

@@ -122,7 +122,7 @@ class ndarray:
 
     @property
     def data(self) -> Any:
-        return types.SimpleNamespace(ptr=self._array.ctypes.data)
+        return types.SimpleNamespace(ptr=self._array.ctypes.data, device_id=0)
 
     def __getitem__(self, key: Any) -> Any:
         key = unwrap(key)
@@ -264,7 +264,9 @@ def make_stand_in() -> types.ModuleType:
     stream = types.SimpleNamespace(synchronize=lambda: None)
     if COMPILER is not None:
         module.RawModule = RawModule  # type: ignore[attr-defined]
-    module.cuda = types.SimpleNamespace(get_current_stream=lambda: stream)  # type: ignore[attr-defined]
+    module.cuda = types.SimpleNamespace(  # type: ignore[attr-defined]
+        get_current_stream=lambda: stream, runtime=types.SimpleNamespace(getDevice=lambda: 0)
+    )
     module.__getattr__ = __getattr__  # type: ignore[method-assign]
     return module
 

@@ -7,7 +7,6 @@ import pytest
 
 from fungrad.compile.emit.cuda import cuda_text
 from fungrad.compile.emit.cuda_types import prelude
-from fungrad.compile.kernels.kernel import Kernel
 from tests.backends import cuda_on_host
 from tests.compile import random_kernels as rk
 
@@ -27,7 +26,9 @@ def run(kernels, arguments):
         scratch = [np.full(written.scratch // 8, np.nan)] if written.scratch else []
         for name, blocks, threads in written.launches:
             cuda_on_host.run(module, name, blocks, threads, *arrays, *new, *scratch)
-        found.append([arrays[kernel.over[k]] if k in kernel.over else x for k, x in enumerate(outputs)])
+        found.append(
+            [arrays[kernel.over[k]] if k in kernel.over else x for k, x in enumerate(outputs)]
+        )
     return found
 
 
@@ -40,7 +41,9 @@ def check(drawn):
             try:
                 rk.assert_equal_bits(x, np.asarray(y))
             except AssertionError as error:
-                raise AssertionError(f"{error}\n{kernel}\n{cuda_text(kernel, 'kernel').text}") from None
+                raise AssertionError(
+                    f"{error}\n{kernel}\n{cuda_text(kernel, 'kernel').text}"
+                ) from None
     return len(drawn)
 
 

@@ -31,7 +31,9 @@ _HALVES = {
     "narrowed_f2": 'half_bits narrowed_f2(float x) { half_bits y; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x)); return y; }',
 }
 
-_COMPLEX = "{name} complex_{name}({part} re, {part} im) {{ {name} z; z.re = re; z.im = im; return z; }}"
+_COMPLEX = (
+    "{name} complex_{name}({part} re, {part} im) {{ {name} z; z.re = re; z.im = im; return z; }}"
+)
 
 _FLOATS = {
     "max": "{t} max_{t}({t} x, {t} y) {{ return x > y || x != x ? x : y; }}",
@@ -95,8 +97,8 @@ def literal(value: Any, dtype: DType) -> str:
         number = int(value)
         if number == -(2**63):
             return "(-9223372036854775807LL - 1)"
-        suffix = {True: "ULL", False: "U"} if dtype.kind == "u" else {True: "LL", False: ""}
-        text = f"{number}{suffix[dtype.itemsize == 8]}"
+        suffixes = {True: "ULL", False: "U"} if dtype.kind == "u" else {True: "LL", False: ""}
+        text = f"{number}{suffixes[dtype.itemsize == 8]}"
         return text if dtype.itemsize >= 4 else f"({c_type(dtype)}){text}"
     if not np.isfinite(value):
         bits = int(np.asarray(value, dtype).view(f"u{dtype.itemsize}"))

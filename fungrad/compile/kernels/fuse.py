@@ -8,10 +8,9 @@ axes an operand is read.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from fungrad.compile.flow import runs_python
 from fungrad.compile.joins import to_be_placed
@@ -19,7 +18,7 @@ from fungrad.compile.kernels.build import REDUCERS, Builder, is_reduced
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.group import Group
 from fungrad.compile.kernels.kernel import Kernel
-from fungrad.compile.kernels.machine import HOST, Machine
+from fungrad.compile.kernels.machine import HOST, Machine, in_parts
 from fungrad.compile.kernels.meaning import is_of_elements, operations_of
 from fungrad.compile.kernels.operations import computed_in
 from fungrad.compile.kernels.orders import shown
@@ -43,9 +42,7 @@ SCALARS = 4
 """How many operations on a single number make a kernel."""
 
 
-def fuse(
-    expr: Expr, every: bool = False, machine: Machine = HOST
-) -> tuple[Expr, list[Fused]]:
+def fuse(expr: Expr, every: bool = False, machine: Machine = HOST) -> tuple[Expr, list[Fused]]:
     """Return `expr` with kernels in place of what they compute, and the kernels: of what is worth it, or of `every` group."""
     found = _Fuser(expr, every, machine)
     return found.fused(), found.kernels
@@ -209,13 +206,19 @@ class _Fuser:
             type_ = self.types[v]
             if type_.shape == shape:
                 places = list(range(type_.ndim))
-            elif shape == group.space:
+            elif shape == group.space and not self._is_in_parts(group):
                 places = group.kept
             else:
                 return False
             if lines != tuple(map(Line, places)):
                 return False
         return True
+
+    def _is_in_parts(self, group: Group) -> bool:
+        """Whether blocks of a device share the rows of a group."""
+        rows, size = math.prod([group.space[a] for a in group.kept]), math.prod(group.space)
+        beside = len(group.space) - 1 in group.kept
+        return self.machine.parts and in_parts(rows, size // rows, beside)
 
     def _merge(self, into: Group, group: Group) -> None:
         into.axes = group.axes if into.axes is None else into.axes
@@ -377,7 +380,7 @@ class _Fuser:
         """Whether vectors would be of few elements."""
         first, last = (0, kernel.rows) if in_columns(kernel) else (kernel.rows, len(kernel.space))
         along = merged(kernel, range(first, last))
-        return bool(along) and along[-1].length < SHORTEST and np.prod(kernel.space) > SMALL
+        return bool(along) and along[-1].length < SHORTEST and math.prod(kernel.space) > SMALL
 
     def _work(self, members: Sequence[int]) -> int:
         """Return how many passes over memory a group would be."""

@@ -232,7 +232,14 @@ class Kernel:
                 raise ExprError(f"{where}: kernels have no {node.dtype}")
             if node.operation == "inside" and not is_part(node.value, self.space):
                 raise ExprError(f"{where}: that is no part of {self.space}")
-            if node.operation not in (*moving, "inside", "iota", *OPERATIONS, *FUNCTIONS, *REDUCTIONS):
+            if node.operation not in (
+                *moving,
+                "inside",
+                "iota",
+                *OPERATIONS,
+                *FUNCTIONS,
+                *REDUCTIONS,
+            ):
                 raise ExprError(f"{where}: the operation is not known")
         for access in self.operands:
             if not access.fits(self.space):

@@ -20,12 +20,30 @@ class Machine(NamedTuple):
         what is one by one is as good.
     places
         Whether arrays that are put together are computed in their places, by whatever computes them.
+    parts
+        Whether `in_parts` is to hold for rows that are few and long.
     """
 
     scalars: type[Namespace]
     vectors: bool
     places: bool
+    parts: bool
 
 
-HOST = Machine(Namespace, vectors=True, places=True)
-DEVICE = Machine(DeviceNamespace, vectors=False, places=False)
+HOST = Machine(Namespace, vectors=True, places=True, parts=False)
+DEVICE = Machine(DeviceNamespace, vectors=False, places=False, parts=True)
+
+FEW = 64
+"""Rows that are too few to keep a device busy, with a block of threads for each."""
+BESIDE = 8
+"""Rows, at least, that a block computes if they lie beside each other."""
+LONG = 1 << 13
+"""Elements of a row from which several blocks may share it."""
+
+
+def in_parts(rows: int, length: int, beside: bool) -> bool:
+    """Whether rows are so few and long that blocks share them.
+
+    Blocks do not wait for each other: what goes on with the results of such rows, element by element, is another kernel.
+    """
+    return length >= LONG and rows < FEW * (BESIDE if beside else 1)

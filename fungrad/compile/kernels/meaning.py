@@ -86,7 +86,7 @@ def operations_of(
     primitive: Primitive,
     operands: tuple[ArrayType, ...],
     result: ArrayType,
-    scalars: type[Namespace] = Namespace,
+    scalars: Callable[[], Namespace] = Namespace,
 ) -> int:
     """Return how many operations an elementwise primitive is in a kernel; 0 if it cannot be part of one."""
     dtypes = tuple([t.dtype for t in operands])
@@ -96,7 +96,7 @@ def operations_of(
 
 @functools.lru_cache(maxsize=1 << 10)
 def _operations_of(
-    primitive: Primitive, dtypes: tuple[Any, ...], result: Any, scalars: type[Namespace]
+    primitive: Primitive, dtypes: tuple[Any, ...], result: Any, scalars: Callable[[], Namespace]
 ) -> int:
     namespace = scalars()
     try:

@@ -100,7 +100,6 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
 """What each operation is, in NumPy's functions. "convert" and "bitcast" go to the dtype of the node."""
 
 
-
 def _special(name: str) -> Callable[..., Any]:
     return lambda x: getattr(importlib.import_module("scipy.special"), name)(x)
 

@@ -111,8 +111,10 @@ class Views:
             return []
         found = parts(primitive, [self.types[v] for v in inputs], type_.shape) or []
         cuts = cuts_of(found, type_.shape)
-        if cuts and self.machine.vectors and (
-            len(cuts) > PIECES or (len(cuts) + 1) * PIECE > type_.shape[last_of(type_.shape)]
+        if (
+            cuts
+            and self.machine.vectors
+            and (len(cuts) > PIECES or (len(cuts) + 1) * PIECE > type_.shape[last_of(type_.shape)])
         ):
             return []
         if isinstance(primitive, UpdateSlice):

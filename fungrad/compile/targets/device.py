@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-from fungrad.compile.emit.cuda import CudaText, cuda_text
+from fungrad.compile.emit.cuda import cuda_text
+from fungrad.compile.emit.cuda_form import CudaText
 from fungrad.compile.emit.cuda_types import prelude
 from fungrad.compile.kernels.kernel import Kernel
 from fungrad.compile.tiers import Rerun
@@ -28,7 +29,7 @@ def _function(xp: ModuleType, module: Any, kernel: Kernel, text: CudaText) -> Ca
 
     Where an argument is not as it should be, it raises `Rerun`: all is computed by CuPy's functions then.
     """
-    array, count = xp.ndarray, len(kernel.operand_types)
+    array, count, current = xp.ndarray, len(kernel.operand_types), xp.cuda.runtime.getDevice
     kept = {*kernel.followed, *kernel.over.values()}
     expected = [(t.shape, t.dtype, k in kept) for k, t in enumerate(kernel.operand_types)]
     made = [
@@ -36,13 +37,16 @@ def _function(xp: ModuleType, module: Any, kernel: Kernel, text: CudaText) -> Ca
     ]
     over, outputs = dict(kernel.over), range(len(kernel.outputs))
     launches = [
-        (module.get_function(name), (blocks,), (threads,)) for name, blocks, threads in text.launches
+        (module.get_function(name), (blocks,), (threads,))
+        for name, blocks, threads in text.launches
     ]
 
     def call(*operands: Any) -> Any:
-        given = [*operands]
+        given, here = [*operands], current()
         for k, (x, (shape, dtype, fixed)) in enumerate(zip(operands, expected, strict=True)):
             if type(x) is not array or x.shape != shape or x.dtype != dtype:
+                raise Rerun
+            if x.data.device_id != here:
                 raise Rerun
             if not x.flags.c_contiguous:
                 if fixed:  # who reads the results would see it

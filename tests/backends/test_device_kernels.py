@@ -1,0 +1,208 @@
+"""Jitted programs with kernels of devices, on the strict stand-in for CuPy, which has the host run CUDA's C."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import fungrad as fg
+import fungrad.numpy as fnp
+from fungrad import lax
+from fungrad.compile.kernels.fused import Fused
+from fungrad.compile.native import with_kernels_of_devices
+from fungrad.compile.simplify import simplify
+from fungrad.core.config import compilation
+from tests.backends.cuda_on_host import COMPILER
+from tests.backends.fake_cupy import make_module
+from tests.backends.test_cupy import PROGRAMS
+
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
+
+
+@pytest.fixture
+def cupy(monkeypatch):
+    module = make_module()
+    monkeypatch.setitem(sys.modules, "cupy", module)
+    return module
+
+
+@pytest.fixture(autouse=True)
+def eager():
+    token = compilation.set("eager")
+    yield
+    compilation.reset(token)
+
+
+@pytest.fixture
+def launched(monkeypatch):
+    """The names of the kernels that have run."""
+    from tests.backends import cuda_on_host
+
+    names = []
+    get = cuda_on_host.RawModule.get_function
+
+    def get_function(self, name):
+        kernel = get(self, name)
+
+        def run(*args):
+            names.append(name)
+            return kernel(*args)
+
+        return run
+
+    monkeypatch.setattr(cuda_on_host.RawModule, "get_function", get_function)
+    return names
+
+
+def spaces(f, *args):
+    """Return the index spaces of the kernels of a program, and the names of its other equations."""
+    found = with_kernels_of_devices(simplify(fg.make_expr(f)(*args)))
+    return [
+        p.kernel.space if isinstance(p, Fused) else p.name
+        for p in [equation.primitive for equation in found.equations]
+    ]
+
+
+def check(cupy, f, *args, rtol=1e-13):
+    """Hold results on the device against NumPy's, in types too."""
+    found = fg.tree.leaves(fg.jit(f)(*map(cupy.asarray, args)))
+    token = compilation.set("off")
+    expected = fg.tree.leaves(fg.jit(f)(*args))
+    compilation.reset(token)
+    for x, y in zip(found, expected, strict=True):
+        assert isinstance(x, cupy.ndarray)
+        assert (x.shape, x.dtype) == (np.shape(y), y.dtype)
+        np.testing.assert_allclose(x.get(), y, rtol=rtol)
+
+
+@pytest.mark.parametrize("name", sorted(PROGRAMS.keys() - {"branch"}))
+def test_gradients(cupy, name):
+    x = np.random.default_rng(0).uniform(0.2, 0.9, (2, 3))
+    check(cupy, fg.value_and_grad(PROGRAMS[name]), x)
+
+
+def softmax(x):
+    e = fnp.exp(x - fnp.max(x, -1, keepdims=True))
+    return e / fnp.sum(e, -1, keepdims=True)
+
+
+@pytest.mark.parametrize(
+    ("shape", "kernels"),
+    [((64, 100), 1), ((100, 9000), 1), ((9000,), 2), ((3, 9000), 2), ((9000, 3), 1)],
+)
+def test_rows_that_several_blocks_share_end_a_kernel(cupy, launched, shape, kernels):
+    """What comes after the sum of few long rows is no part of its kernel, for it would run in few blocks."""
+    x = np.random.default_rng(0).normal(size=shape)
+    assert sum(isinstance(space, tuple) for space in spaces(softmax, x)) == min(kernels, 1)
+    check(cupy, softmax, x)
+    assert len(launched) == kernels
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("shape", [(3, 100), (2, 9000), (9000, 5), (20_000,), (3000, 40)])
+@pytest.mark.parametrize("axis", [0, -1])
+def test_complex_sums(cupy, launched, dtype, shape, axis):
+    rng = np.random.default_rng(0)
+    x = (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(dtype)
+
+    def f(x):
+        y = x * x + 1
+        return fnp.sum(y, axis), fnp.sum(y * x, axis), fnp.sum(fnp.conj(y), axis)
+
+    check(cupy, f, x, rtol=1e-4 if dtype == np.complex64 else 1e-12)
+    assert launched
+
+
+@pytest.mark.parametrize("shape", [(5, 2000), (3, 20_000), (20_000, 7), (20_000, 300)])
+def test_many_reductions_in_one_kernel(cupy, launched, shape):
+    """They take turns in the memory that threads of a block share."""
+    axis = int(np.argmax(shape))
+
+    def f(x):
+        y = fnp.sin(x)
+        parts = [fnp.sum(y * (k + 1.5) + x, axis) for k in range(9)]
+        return [*parts, fnp.max(y, axis), fnp.min(y * x, axis), fnp.any(y > 0.99, axis)]
+
+    check(cupy, f, np.random.default_rng(0).uniform(0.1, 3, shape), rtol=1e-12)
+    assert launched
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1", "u4", "i8", "c8", "?"])
+def test_dtypes(cupy, dtype):
+    x = (np.random.default_rng(0).uniform(0, 3, (6, 50)) * 2).astype(dtype)
+
+    def f(x):
+        y = fnp.where(x > 1, x * x, x + x)
+        return y, y + x * x, fnp.sum(y * x, -1), fnp.max(fnp.real(y), -1)
+
+    check(cupy, f, x, rtol={"f2": 2e-3, "f4": 1e-6, "c8": 1e-6}.get(dtype, 1e-14))
+
+
+def test_arrays_in_other_orders(cupy, launched):
+    """What lies as an argument does is CuPy's to compute then; of what is seen of sums, no order is."""
+    x = np.random.default_rng(0).normal(size=(7, 5, 3))
+    given = (x.T, x[::2], x[:, ::-1], np.broadcast_to(x[0], x.shape))
+    for array in given:
+        check(cupy, lambda x: fnp.sin(x) * x + 1, array)
+    assert not launched
+    for array in given:
+        check(cupy, lambda x: fnp.sum(fnp.cos(x) * x + 1), array)
+    assert len(launched) == len(given)
+
+
+def test_arrays_of_another_device(cupy, launched, monkeypatch):
+    """CuPy's functions compute with them, or say that they cannot."""
+    x, here = np.arange(6.0), [0]
+    monkeypatch.setattr(cupy.cuda.runtime, "getDevice", lambda: here[0])
+    f = fg.jit(lambda x: fnp.sin(x) * x + 1)
+    f(cupy.asarray(x))
+    assert launched
+    launched.clear()
+    here[0] = 1
+    np.testing.assert_allclose(f(cupy.asarray(x)).get(), np.sin(x) * x + 1)
+    assert not launched
+
+
+def test_loops(cupy, launched):
+    def f(x):
+        def step(carry, row):
+            carry = fnp.tanh(carry * row + x[0]) * 0.5 + row
+            return carry, fnp.sum(carry * row)
+
+        return lax.scan(step, x[0], x)
+
+    check(cupy, f, np.random.default_rng(0).normal(size=(5, 4)))
+    assert launched
+
+
+def test_donated_arguments(cupy, launched):
+    f = fg.jit(lambda x: (fnp.sin(x) * x + 1) * 2, donate_argnums=0)
+    x = np.arange(1e3)
+    for _ in range(3):
+        np.testing.assert_allclose(f(cupy.asarray(x)).get(), (np.sin(x) * x + 1) * 2, rtol=1e-13)
+
+
+def test_positions_out_of_bounds(cupy):
+    """CuPy's own functions take them modulo the length, and so do kernels."""
+    x, i = np.arange(7.0), np.array([-1, 3, -7, 6])
+    f = fg.jit(lambda x, i: fnp.exp(x[i]) * 2 + x[i])
+    expected = np.exp(x[i]) * 2 + x[i]
+    found = f(cupy.asarray(x), cupy.asarray(i))
+    np.testing.assert_allclose(found.get(), expected, rtol=1e-13)
+
+
+def test_both_libraries_by_one_program(cupy, launched):
+    f = fg.jit(lambda x: fnp.sin(x) * x + 1)
+    x = np.arange(6.0)
+    for given in (x, cupy.asarray(x), x, cupy.asarray(x)):
+        found = f(given)
+        assert type(found) is type(given)
+    assert len(launched) == 2
+
+
+def test_off(cupy, launched):
+    compilation.set("off")
+    f = fg.jit(lambda x: fnp.sin(x) * x + 1)
+    for _ in range(8):
+        f(cupy.asarray(np.arange(6.0)))
+    assert not launched
