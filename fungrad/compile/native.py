@@ -85,7 +85,7 @@ def source_with_kernels(
     there is none if it takes more memory than they do, which overwrite them.
     """
     target = target_of(xp)
-    if target.on_host and not host.available():
+    if not (host.available() if target.on_host else device.available(xp)):
         return None
     steps, kernels = schedule_with_kernels(expr, borrowed, target)
     found = [fused.kernel for fused in kernels]

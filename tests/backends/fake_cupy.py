@@ -262,10 +262,10 @@ def make_stand_in() -> types.ModuleType:
     module.asnumpy = lambda x: unwrap(x) if isinstance(x, ndarray) else x  # type: ignore[attr-defined]
     module.array = array  # type: ignore[attr-defined]
     stream = types.SimpleNamespace(synchronize=lambda: None)
-    if COMPILER is not None:
-        module.RawModule = RawModule  # type: ignore[attr-defined]
+    module.RawModule = RawModule  # type: ignore[attr-defined]
     module.cuda = types.SimpleNamespace(  # type: ignore[attr-defined]
-        get_current_stream=lambda: stream, runtime=types.SimpleNamespace(getDevice=lambda: 0)
+        get_current_stream=lambda: stream,
+        runtime=types.SimpleNamespace(getDevice=lambda: 0, is_hip=COMPILER is None),
     )
     module.__getattr__ = __getattr__  # type: ignore[method-assign]
     return module

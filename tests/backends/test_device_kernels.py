@@ -34,23 +34,24 @@ def eager():
 
 
 @pytest.fixture
-def launched(monkeypatch):
+def launched(cupy, monkeypatch):
     """The names of the kernels that have run."""
-    from tests.backends import cuda_on_host
+    names, raw = [], cupy.RawModule
 
-    names = []
-    get = cuda_on_host.RawModule.get_function
+    class RawModule:
+        def __init__(self, **options):
+            self.module = raw(**options)
 
-    def get_function(self, name):
-        kernel = get(self, name)
+        def get_function(self, name):
+            kernel = self.module.get_function(name)
 
-        def run(*args):
-            names.append(name)
-            return kernel(*args)
+            def run(*args):
+                names.append(name)
+                return kernel(*args)
 
-        return run
+            return run
 
-    monkeypatch.setattr(cuda_on_host.RawModule, "get_function", get_function)
+    monkeypatch.setattr(cupy, "RawModule", RawModule)
     return names
 
 
@@ -198,6 +199,13 @@ def test_both_libraries_by_one_program(cupy, launched):
         found = f(given)
         assert type(found) is type(given)
     assert len(launched) == 2
+
+
+def test_devices_of_others(cupy, launched, monkeypatch):
+    monkeypatch.setattr(cupy.cuda.runtime, "is_hip", True)
+    f = fg.jit(lambda x: fnp.sin(x) * x + 1)
+    np.testing.assert_allclose(f(cupy.asarray(np.ones(6))).get(), np.sin(1.0) + 1)
+    assert not launched
 
 
 def test_off(cupy, launched):

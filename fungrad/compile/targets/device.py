@@ -16,6 +16,11 @@ OPTIONS = ("--std=c++17", "--fmad=false")
 """Of the compiler: what is multiplied and added is rounded twice, as on the host."""
 
 
+def available(xp: ModuleType) -> bool:
+    """Whether the library `xp` compiles for NVIDIA's devices: no kernel has been tried on another."""
+    return not xp.cuda.runtime.is_hip
+
+
 def compile_kernels(xp: ModuleType, kernels: Sequence[Kernel]) -> list[Callable[..., Any]]:
     """Return functions that run kernels on arrays of the library `xp`: operands in, a result out, or a tuple of several."""
     texts = [cuda_text(kernel, f"kernel{k}") for k, kernel in enumerate(kernels)]
