@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.backend import as_result, namespace, on_host, to_host
-from fungrad.distributed.meeting import Array, Meeting, Messages, as_bytes, digest
+from fungrad.core.backend import as_result, namespace, to_host
+from fungrad.distributed.carriers import Array, Messages, as_bytes
+from fungrad.distributed.meeting import Meeting, digest
 from fungrad.distributed.world import DistributedError, World, world
 from fungrad.primitives import collectives, ranks
 from fungrad.primitives.reductions import ReduceMax, ReduceMin
@@ -83,8 +84,7 @@ class Along(collectives.Ranks):
         self, processes: World, collectives: Sequence[Any], operands: Sequence[Any]
     ) -> Begun:
         xp = namespace(operands)
-        arrays = [np.asarray(x if on_host((x,)) else to_host(x)) for x in operands]
-        return Begun(Meeting(processes, self.members, collectives, arrays, _all), xp)
+        return Begun(Meeting(processes, self.members, collectives, operands, _all), xp)
 
     def _world(self, collective: Any) -> World:
         processes = world()
@@ -99,16 +99,17 @@ class Along(collectives.Ranks):
         return self.members.index(self._world(collective).index)
 
 
-def _all(meeting: Meeting, *arrays: Array) -> Messages[list[Array]]:
+def _all(meeting: Meeting, *arrays: Any) -> Messages[list[Any]]:
     """Compute one collective, or the sums of several arrays as one, or compare several."""
     if isinstance(meeting.collective, ranks.Agreed):
         return (yield from _agreed(meeting, *arrays))
     if len(arrays) == 1:
         return [(yield from RULES[type(meeting.collective)](meeting, *arrays))]
-    together = np.concatenate([x.reshape(-1) for x in arrays])
+    xp = meeting.xp
+    together = xp.concatenate([x.reshape(-1) for x in arrays])
     found = yield from _reduced(meeting, together, ReduceSum)
     ends = np.cumsum([x.size for x in arrays[:-1]])
-    return [p.reshape(x.shape) for p, x in zip(np.split(found, ends), arrays, strict=True)]
+    return [p.reshape(x.shape) for p, x in zip(xp.split(found, ends.tolist()), arrays, strict=True)]
 
 
 def _mark(x: Array) -> Array:
@@ -124,27 +125,27 @@ def _shares(count: int, size: int) -> list[int]:
     return [count * (i + 1) // size - count * i // size for i in range(size)]
 
 
-def _reduced(meeting: Meeting, x: Array, by: type) -> Messages[Array]:
+def _reduced(meeting: Meeting, x: Any, by: type) -> Messages[Any]:
     """Return the sum, or another reduction, over the processes."""
     if x.nbytes <= SMALL:
         return meeting.reduced((yield from meeting.gather(x)), by)
     shares = _shares(x.size, meeting.size)
     own = shares[meeting.place]
-    came = yield from meeting.exchange(x.reshape(-1), shares, [own] * meeting.size)
+    came = yield from meeting.carrier(x).exchange(x.reshape(-1), shares, [own] * meeting.size)
     part = meeting.reduced(came.reshape(meeting.size, own), by)
-    return (yield from meeting.gather_parts(part, shares)).reshape(x.shape)
+    return (yield from meeting.carrier(x).gather_parts(part, shares)).reshape(x.shape)
 
 
-def _all_to_all(meeting: Meeting, x: Array) -> Messages[Array]:
+def _all_to_all(meeting: Meeting, x: Any) -> Messages[Any]:
     each = [x.size // meeting.size] * meeting.size
-    return (yield from meeting.exchange(x.reshape(-1), each, each)).reshape(x.shape)
+    return (yield from meeting.carrier(x).exchange(x.reshape(-1), each, each)).reshape(x.shape)
 
 
-def _scattered(meeting: Meeting, x: Array) -> Messages[Array]:
+def _scattered(meeting: Meeting, x: Any) -> Messages[Any]:
     return meeting.reduced((yield from _all_to_all(meeting, x)), ReduceSum)
 
 
-def _permuted(meeting: Meeting, x: Array) -> Messages[Array]:
+def _permuted(meeting: Meeting, x: Any) -> Messages[Any]:
     sources = meeting.collective.sources
     sent, got = np.zeros((2, meeting.size), int)
     if meeting.place in sources:
@@ -153,18 +154,18 @@ def _permuted(meeting: Meeting, x: Array) -> Messages[Array]:
     if source is not None:
         got[source] = x.size
     own = x.reshape(-1) if meeting.place in sources else x.reshape(-1)[:0]
-    found = yield from meeting.exchange(own, sent.tolist(), got.tolist())
-    return found.reshape(x.shape) if source is not None else np.zeros_like(x)
+    found = yield from meeting.carrier(x).exchange(own, sent.tolist(), got.tolist())
+    return found.reshape(x.shape) if source is not None else meeting.xp.zeros_like(x)
 
 
-def _agreed(meeting: Meeting, *arrays: Array) -> Messages[list[Array]]:
-    marks = np.concatenate([_mark(x) for x in arrays])
+def _agreed(meeting: Meeting, *arrays: Any) -> Messages[list[Any]]:
+    marks = np.concatenate([_mark(to_host(x)) for x in arrays])
     if ((yield from meeting.gather(marks)) != marks).any():
         raise ranks.differ(meeting.collective.axis)
     return [*arrays]
 
 
-RULES: dict[type, Callable[..., Messages[Array]]] = {
+RULES: dict[type, Callable[..., Messages[Any]]] = {
     collectives.PSum: lambda meeting, x: _reduced(meeting, x, ReduceSum),
     collectives.PMax: lambda meeting, x: _reduced(meeting, x, ReduceMax),
     collectives.PMin: lambda meeting, x: _reduced(meeting, x, ReduceMin),
@@ -174,7 +175,7 @@ RULES: dict[type, Callable[..., Messages[Array]]] = {
     collectives.PPermute: _permuted,
     ranks.Whole: Meeting.gather,
     ranks.Total: lambda meeting, x: _reduced(meeting, x, ReduceSum),
-    ranks.First: Meeting.first,
+    ranks.First: lambda meeting, x: meeting.carrier(x).first(x),
 }
 """By collective: what computes it."""
 

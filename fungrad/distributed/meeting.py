@@ -6,27 +6,26 @@ at once, or computes in the meantime and waits where the results are read.
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import functools
 import hashlib
 import sys
 import zlib
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
+from fungrad.core.backend import namespace, on_host, to_host
 from fungrad.core.frames import users_frame
 from fungrad.core.primitive import execute
 from fungrad.core.types import type_of
+from fungrad.distributed.carriers import ByMPI, Carrier, Messages
+from fungrad.distributed.nccl import OnDevice, are_apart, devices
 from fungrad.distributed.world import DistributedError, World
 
-T = TypeVar("T")
-Messages: TypeAlias = Generator[tuple[Any, Any], None, T]
-"""Yields a message to wait for, with its buffers; returns what has been computed."""
-
-Array: TypeAlias = np.ndarray[Any, Any]
 HELLO = 8
 """The first of the tags of messages by which a process says that it is there for the first meeting of a group."""
 TURNS = 4
@@ -46,7 +45,7 @@ class Meeting:
         world: World,
         members: tuple[int, ...],
         collectives: Sequence[Any],
-        arrays: Sequence[Array],
+        arrays: Sequence[Any],
         rule: Callable[..., Messages[Any]],
     ) -> None:
         self.world, self.members = world, members
@@ -60,7 +59,9 @@ class Meeting:
         self._found: Any = None
         self._error: Exception | None = None
         self._warned: set[str] = set()
-        self.comm = self._turn()
+        self.by_mpi = ByMPI(self._turn(), self.size)
+        self.xp = namespace(arrays)
+        self.device, arrays = self._on_device(arrays)
         self._messages = self._all(rule, arrays)
         self._context = contextvars.copy_context()
         self._waits_for: tuple[Any, Any] = (None, None)
@@ -103,14 +104,29 @@ class Meeting:
     def _wait_for(self, request: Any, kept: Any) -> None:
         self.world.wait(request, self.members, lambda: f"at {self._where()}", kept, self)
 
-    def _all(self, rule: Callable[..., Messages[Any]], arrays: Sequence[Array]) -> Messages[Any]:
-        yield from self._agree()
+    def _on_device(self, arrays: Sequence[Any]) -> tuple[OnDevice | None, Sequence[Any]]:
+        """Return the side of the meeting that is on a device, if there may be one, and the arrays: else they go through the host."""
+        if on_host(arrays):
+            return None, [np.asarray(x) for x in arrays]
+        arrays = [self.xp.asarray(x) for x in arrays]
+        having = devices(self.world, self.xp)
+        if having is None:
+            return None, [to_host(x) for x in arrays]
+        return OnDevice(having, self, arrays[0].data.device_id), arrays
+
+    def _all(self, rule: Callable[..., Messages[Any]], arrays: Sequence[Any]) -> Messages[Any]:
+        marks = yield from self._agree()
+        if self.device is not None and are_apart(marks):
+            yield from self.device.begin(self.members, self.place, marks, self.by_mpi)
+        else:
+            self.xp, arrays = np, [to_host(x) for x in arrays]
         return (yield from rule(self, *arrays))
 
     def _go_on(self) -> None:
         """Go on to the next message that has to be waited for."""
         try:
-            self._waits_for = self._context.run(next, self._messages)
+            with self.device.used() if self.device is not None else contextlib.nullcontext():
+                self._waits_for = self._context.run(next, self._messages)
         except StopIteration as end:
             self._found = end.value
             self._end()
@@ -147,51 +163,32 @@ class Meeting:
         for kind in self._warned:
             np.add.reduce(WARN[kind])  # as the user has it now, at the user's line
         found, self._found = self._found, None  # the next one in its turn is far off
-        return found
+        return found if self.device is None else self.device.handed_over(found)
 
     def _where(self) -> str:
         return f"{self._text}, {self._at}"
 
-    def gather(self, x: Array) -> Messages[Array]:
+    def carrier(self, x: Any) -> Carrier:
+        """Return what carries an array: of the host or of the device, if these go from device to device."""
+        return self.by_mpi if self.device is None or on_host((x,)) else self.device
+
+    def gather(self, x: Any) -> Messages[Any]:
         """Return the arrays of all, of which each is like `x`, stacked."""
-        found = np.empty((self.size, *x.shape), x.dtype)
-        x = np.ascontiguousarray(x)
-        yield self.comm.Iallgather(as_bytes(x), as_bytes(found)), (x, found)
-        return found
+        return (yield from self.carrier(x).gather(x))
 
-    def gather_parts(self, part: Array, counts: Sequence[int]) -> Messages[Array]:
-        """Return the vectors of all, so many elements of each, one after the other."""
-        found = np.empty(sum(counts), part.dtype)
-        sizes = np.multiply(counts, part.itemsize), _starts(counts) * part.itemsize
-        request = self.comm.Iallgatherv(as_bytes(part), [as_bytes(found), sizes])
-        yield request, (part, found, sizes)
-        return found
-
-    def exchange(self, x: Array, sent: Sequence[int], got: Sequence[int]) -> Messages[Array]:
-        """Send consecutive elements of the vector `x`, so many to each; return those that came, in the order of the processes."""
-        found = np.empty(sum(got), x.dtype)
-        sizes = [(np.multiply(n, x.itemsize), _starts(n) * x.itemsize) for n in (sent, got)]
-        x = np.ascontiguousarray(x)
-        request = self.comm.Ialltoallv([as_bytes(x), sizes[0]], [as_bytes(found), sizes[1]])
-        yield request, (x, found, sizes)
-        return found
-
-    def first(self, x: Array) -> Messages[Array]:
-        """Return the array of the first process."""
-        found = np.array(x, order="C")
-        yield self.comm.Ibcast(as_bytes(found)), found
-        return found
-
-    def reduced(self, stacked: Array, by: type) -> Array:
+    def reduced(self, stacked: Any, by: type) -> Any:
         """Return a reduction along axis 0; where it would warn, that is kept until somebody waits for it."""
         with np.errstate(all="call", call=lambda kind, _: self._warned.add(kind)):
-            return np.asarray(execute(by((0,)), [stacked]))
+            found = execute(by((0,)), [stacked])
+        return np.asarray(found) if on_host((found,)) else found
 
-    def _agree(self) -> Messages[None]:
-        """Raise unless all have come to the same collectives of operands of the same types."""
-        mine = np.frombuffer(digest(self._text), np.uint64)
-        if ((yield from self.gather(mine)) == mine).all():
-            return
+    def _agree(self) -> Messages[tuple[int, ...]]:
+        """Return which devices all have arrays on, by marks; raise unless all have come to the same collectives of operands of the same types."""
+        mark = 0 if self.device is None else self.device.mark
+        mine = np.array([int.from_bytes(digest(self._text), "little"), mark], np.uint64)
+        said_by = yield from self.gather(mine)
+        if (said_by[:, 0] == mine[0]).all():
+            return tuple(said_by[:, 1].tolist())
         said = np.zeros(SAID, np.uint8)
         text = self._where().encode()[-SAID:]
         said[: len(text)] = np.frombuffer(text, np.uint8)
@@ -212,18 +209,9 @@ WARN: dict[str, list[float]] = {
 """By what has happened in a sum: numbers whose sum warns of it."""
 
 
-def as_bytes(x: Array) -> Any:
-    """Return the memory of an array that lies in C order."""
-    return x.reshape(-1).view(np.uint8)
-
-
 def digest(text: str) -> bytes:
     """Return 8 bytes that differ for different texts, but for a chance of 2**-64."""
     return hashlib.blake2b(text.encode(), digest_size=8).digest()
-
-
-def _starts(counts: Sequence[int]) -> Any:
-    return np.cumsum([0, *counts[:-1]])
 
 
 @functools.lru_cache(maxsize=1024)

@@ -73,6 +73,7 @@ class World:
         # By processes: the communicators of these alone, and which of their meetings were the last to have them.
         self.groups: dict[tuple[int, ...], deque[tuple[Any, Meeting | None]]] = {}
         self.under_way: list[Meeting] = []
+        self.devices: Any = None  # what it has of NCCL, if it has met with arrays on a device
         self._aside: threading.Thread | None = None
         self._called = threading.Event()
         self._leaving = False
@@ -221,6 +222,8 @@ class World:
             os._exit(1)
         for request, _ in self.farewells:
             request.Wait()
+        if self.devices is not None:
+            self.devices.leave()
 
     @staticmethod
     def mpi() -> Any:

@@ -1,6 +1,7 @@
 """Functions of parts, one for each collective, under each transform; what any number of processes must agree on.
 
-`python -m tests.distributed.cases FILE` computes all and writes what the first process has.
+`python -m tests.distributed.cases FILE` computes all and writes what the first process has; with `cupy`, on arrays of the stand-in for CuPy,
+which a stand-in for NCCL sends from one to another.
 """
 
 import hashlib
@@ -16,6 +17,8 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import distributed, lax
 from fungrad.sharding import Mesh, PartitionSpec, make_mesh, shard_map
+from tests.backends import nccl_on_host
+from tests.backends.fake_cupy import make_stand_in
 from tests.distributed.training import WAYS
 
 P = PartitionSpec
@@ -149,8 +152,8 @@ def by_vmap(mesh_name: str, f: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x: fnp.reshape(mapped(fnp.reshape(x, parts)), x.shape)
 
 
-def computed(mesh_name: str, name: str, *, vmap: bool = False) -> dict[str, Any]:
-    """Return what each transform gives for a collective on a mesh, or under `vmap` alone."""
+def computed(mesh_name: str, name: str, *, vmap: bool = False, cupy: Any = None) -> dict[str, Any]:
+    """Return what each transform gives for a collective on a mesh, or under `vmap` alone; on arrays of `cupy`, if it is given."""
     mesh, axis, spec = meshes()[mesh_name]
     f = lambda x: COLLECTIVES[name](x, axis)
     x = ARGUMENT[:, :3] if name.startswith("psum_numbers") and mesh_name != "columns" else ARGUMENT
@@ -158,21 +161,28 @@ def computed(mesh_name: str, name: str, *, vmap: bool = False) -> dict[str, Any]
         mapped = by_vmap(mesh_name, f)
     else:
         mapped = shard_map(f, mesh=mesh, in_specs=spec, out_specs=spec)
+    if cupy is not None:
+        return {t: g(cupy.asarray(x)).get() for t, g in transforms(name, mapped)}
     return {t: np.asarray(g(x)) for t, g in transforms(name, mapped)}
 
 
 def main() -> None:
     """Compute all of it."""
     distributed.initialize(timeout=60)
-    found = {key: computed(*key) for key in names()}
-    found.update({("training", name): train() for name, train in WAYS.items()})
+    if "cupy" in sys.argv:
+        sys.modules["cupy"] = cupy = make_stand_in()
+        nccl_on_host.installed_in(cupy)
+        found = {key: computed(*key, cupy=cupy) for key in names()}
+    else:
+        found = {key: computed(*key) for key in names()}
+        found.update({("training", name): train() for name, train in WAYS.items()})
     data = pickle.dumps([x.tobytes() for of in found.values() for x in of.values()])
     mesh = make_mesh((distributed.process_count(),), ("process",))
     marks = np.frombuffer(hashlib.blake2b(data, digest_size=8).digest(), np.uint64)
     shard_map(lambda m: m, mesh=mesh, in_specs=P(), out_specs=P())(marks)  # all have the same
     if distributed.process_index() == 0:
         with open(sys.argv[1], "wb") as file:
-            pickle.dump((distributed.process_count(), found), file)
+            pickle.dump((distributed.process_count(), found, nccl_on_host.counts), file)
 
 
 if __name__ == "__main__":

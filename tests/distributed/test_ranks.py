@@ -22,7 +22,7 @@ def test_ranks_compute_what_one_process_does(count, kernels, tmp_path, monkeypat
     path = tmp_path / "found"
     ended = launch(count, "-m", "tests.distributed.cases", str(path))
     assert ended.returncode == 0, ended.stderr[-3000:]
-    ranks, found = pickle.loads(path.read_bytes())
+    ranks, found, _ = pickle.loads(path.read_bytes())
     assert ranks == count
     trained = {("training", name): alone() for name in WAYS}
     assert [*found] == [*names(), *trained]
@@ -35,6 +35,26 @@ def test_ranks_compute_what_one_process_does(count, kernels, tmp_path, monkeypat
             np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12, err_msg=message)
             if count == 4 and kernels == "off" and transform in EXACT:
                 assert got.tobytes() == expected.tobytes(), message
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_messages_from_device_to_device(count, tmp_path, monkeypatch):
+    """By the stand-in for NCCL, which knows the memory at an address, and has all members call the same in the same order."""
+    needs_mpi()
+    monkeypatch.setenv("FUNGRAD_COMPILE", "off")
+    path = tmp_path / "found"
+    ended = launch(count, "-m", "tests.distributed.cases", str(path), "cupy")
+    assert ended.returncode == 0, ended.stderr[-3000:]
+    ranks, found, called = pickle.loads(path.read_bytes())
+    assert ranks == count
+    assert [*found] == names()
+    assert called.keys() == {"NcclCommunicator", "allGather", "broadcast", "send", "recv"}
+    for key, results in found.items():
+        for transform, expected in computed(*key).items():
+            got = results[transform]
+            assert got.dtype == expected.dtype
+            message = f"{key} {transform}"
+            np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12, err_msg=message)
 
 
 def test_processes_listen_to_this_machine_alone(tmp_path):

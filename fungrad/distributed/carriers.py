@@ -1,0 +1,77 @@
+"""What carries arrays between processes that meet: MPI those in the memory of the host."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+
+T = TypeVar("T")
+Messages: TypeAlias = Generator[tuple[Any, Any], None, T]
+"""Yields a message to wait for, with its buffers; returns what has been computed."""
+
+Array: TypeAlias = np.ndarray[Any, Any]
+
+
+class Carrier(Protocol):
+    """Messages to all, and from each to each, on arrays of one library; all processes have `size` and types in common."""
+
+    def gather(self, x: Any) -> Messages[Any]:
+        """Return the arrays of all, of which each is like `x`, stacked."""
+
+    def gather_parts(self, part: Any, counts: Sequence[int]) -> Messages[Any]:
+        """Return the vectors of all, so many elements of each, one after the other."""
+
+    def exchange(self, x: Any, sent: Sequence[int], got: Sequence[int]) -> Messages[Any]:
+        """Send consecutive elements of the vector `x`, so many to each; return those that came, in the order of the processes."""
+
+    def first(self, x: Any) -> Messages[Any]:
+        """Return the array of the first process."""
+
+
+class ByMPI:
+    """Messages by a communicator of mpi4py."""
+
+    def __init__(self, comm: Any, size: int) -> None:
+        self.comm, self.size = comm, size
+
+    def gather(self, x: Array) -> Messages[Array]:
+        """Return the arrays of all, of which each is like `x`, stacked."""
+        found = np.empty((self.size, *x.shape), x.dtype)
+        x = np.ascontiguousarray(x)
+        yield self.comm.Iallgather(as_bytes(x), as_bytes(found)), (x, found)
+        return found
+
+    def gather_parts(self, part: Array, counts: Sequence[int]) -> Messages[Array]:
+        """Return the vectors of all, so many elements of each, one after the other."""
+        found = np.empty(sum(counts), part.dtype)
+        sizes = np.multiply(counts, part.itemsize), starts(counts) * part.itemsize
+        request = self.comm.Iallgatherv(as_bytes(part), [as_bytes(found), sizes])
+        yield request, (part, found, sizes)
+        return found
+
+    def exchange(self, x: Array, sent: Sequence[int], got: Sequence[int]) -> Messages[Array]:
+        """Send consecutive elements of the vector `x`, so many to each; return those that came, in the order of the processes."""
+        found = np.empty(sum(got), x.dtype)
+        sizes = [(np.multiply(n, x.itemsize), starts(n) * x.itemsize) for n in (sent, got)]
+        x = np.ascontiguousarray(x)
+        request = self.comm.Ialltoallv([as_bytes(x), sizes[0]], [as_bytes(found), sizes[1]])
+        yield request, (x, found, sizes)
+        return found
+
+    def first(self, x: Array) -> Messages[Array]:
+        """Return the array of the first process."""
+        found = np.array(x, order="C")
+        yield self.comm.Ibcast(as_bytes(found)), found
+        return found
+
+
+def as_bytes(x: Array) -> Any:
+    """Return the memory of an array that lies in C order."""
+    return x.reshape(-1).view(np.uint8)
+
+
+def starts(counts: Sequence[int]) -> Any:
+    """Return where parts of so many elements begin."""
+    return np.cumsum([0, *counts[:-1]])

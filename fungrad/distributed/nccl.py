@@ -1,0 +1,264 @@
+"""Messages from device to device, by NCCL: for arrays of CuPy, where each of the processes that meet has a device of its own.
+
+All is put into one stream of the process, apart from those that compute. Of NCCL's operations all devices must have the same order, or they
+wait for each other for ever; so a meeting sends nothing before the one that was begun before it is done, as programs begin theirs in the same order.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+from typing import Any, Protocol
+
+import numpy as np
+
+from fungrad.distributed.carriers import ByMPI, Messages
+from fungrad.distributed.world import DistributedError, World
+
+IDENTITY = 128
+"""Bytes of what those who found a communicator tell each other."""
+
+
+class Done(Protocol):
+    """What is done, or is not yet."""
+
+    done: bool
+
+
+class Passed:
+    """A message that is through when something else is done."""
+
+    def __init__(self, of: Done) -> None:
+        self._of = of
+
+    def Test(self) -> bool:  # as requests of MPI have it
+        """Whether it is through."""
+        return self._of.done
+
+
+class Joined:
+    """A communicator, founded by a thread: NCCL waits for all others, for ever if one of them has ended."""
+
+    def __init__(self, xp: ModuleType, size: int, identity: Sequence[int], place: int) -> None:
+        self.done = False
+        self._made: Any = None
+        self._error: Exception | None = None
+        number = xp.cuda.runtime.getDevice()
+
+        def join() -> None:
+            try:
+                with xp.cuda.Device(number):
+                    self._made = xp.cuda.nccl.NcclCommunicator(size, tuple(identity), place)
+            except Exception as error:
+                self._error = error
+            self.done = True
+
+        threading.Thread(target=join, name="fungrad nccl", daemon=True).start()
+
+    def made(self) -> Any:
+        """Return the communicator."""
+        if self._error is not None:
+            raise DistributedError(f"NCCL connects no devices: {self._error}") from self._error
+        return self._made
+
+
+class Devices:
+    """What a process has of NCCL."""
+
+    def __init__(self, world: World, xp: ModuleType) -> None:
+        self.xp = xp
+        self._node, _ = world.where[world.index]
+        self._streams: dict[int, Any] = {}
+        self._marks: dict[int, int] = {}
+        self.communicators: dict[tuple[tuple[int, ...], tuple[int, ...]], Any] = {}
+        self.last: Done | None = None
+        """The meeting that was begun last."""
+        self._read: deque[tuple[Any, Any]] = deque()
+
+    def stream(self, number: int) -> Any:
+        """Return the stream of messages of a device."""
+        if number not in self._streams:
+            self._streams[number] = self.xp.cuda.Stream(non_blocking=True)
+        return self._streams[number]
+
+    def mark(self, number: int) -> int:
+        """Return a number for a device that no other one has, on no machine: 64 bits of a hash, not 0."""
+        if number not in self._marks:
+            text = f"{self._node} {self.xp.cuda.Device(number).pci_bus_id}".encode()
+            found = hashlib.blake2b(text, digest_size=8).digest()
+            self._marks[number] = int.from_bytes(found, "little") or 1
+        return self._marks[number]
+
+    def leave(self) -> None:
+        """Free what NCCL has; all others do so too."""
+        for comm in self.communicators.values():
+            comm.destroy()
+
+    def copied(self, arrays: Sequence[Any], written: Any) -> list[Any]:
+        """Return copies in the memory of the stream at hand, of arrays that are there after the event `written`.
+
+        They are kept until they have been read: who frees memory of one stream does not wait for another.
+        """
+        here = self.xp.cuda.get_current_stream()
+        here.wait_event(written)
+        copies = [self.xp.array(x) for x in arrays]
+        read = self.xp.cuda.Event(disable_timing=True)
+        read.record(here)
+        self._read.append((read, arrays))
+        while self._read and self._read[0][0].done:
+            self._read.popleft()
+        return copies
+
+
+def devices(world: World, xp: ModuleType) -> Devices | None:
+    """Return what the process has of NCCL; None if CuPy has none."""
+    found: Devices | None = world.devices
+    if found is None and xp.cuda.nccl.available:
+        world.devices = found = Devices(world, xp)
+    return found
+
+
+def are_apart(marks: Sequence[int]) -> bool:
+    """Whether all processes have arrays on devices of their own, which NCCL asks for."""
+    return 0 not in marks and len({*marks}) == len(marks)
+
+
+class OnDevice:
+    """The side of a meeting that is on a device, and what carries its arrays.
+
+    Attributes
+    ----------
+    mark
+        Which device it is.
+    """
+
+    def __init__(self, having: Devices, meeting: Done, number: int) -> None:
+        self.having, self.xp = having, having.xp
+        self._number, self._stream = number, having.stream(number)
+        self.mark = having.mark(number)
+        self._before, having.last = having.last, meeting
+        self._ready = self._event(self.xp.cuda.get_current_stream())
+        self._written: Any = None
+        self.comm: Any = None
+        self.size, self.place = 1, 0
+
+    def _event(self, stream: Any) -> Any:
+        found = self.xp.cuda.Event(disable_timing=True)
+        found.record(stream)
+        return found
+
+    @contextlib.contextmanager
+    def used(self) -> Iterator[None]:
+        """Have what is computed be computed in the stream of messages, once the operands are there."""
+        with self.xp.cuda.Device(self._number), self._stream:
+            self._stream.wait_event(self._ready)
+            try:
+                yield
+            finally:
+                self._written = self._event(self._stream)
+
+    def begin(
+        self, members: tuple[int, ...], place: int, marks: tuple[int, ...], by_mpi: ByMPI
+    ) -> Messages[None]:
+        """Wait for the turn to send, and for the communicator of the members."""
+        self.size, self.place = len(members), place
+        before, self._before = self._before, None
+        if before is not None:
+            yield Passed(before), None
+        key = members, marks
+        if key not in self.having.communicators:
+            identity = np.zeros(IDENTITY, np.int8)
+            if place == 0:
+                identity[:] = self.xp.cuda.nccl.get_unique_id()
+            identity = yield from by_mpi.first(identity)
+            joined = Joined(self.xp, self.size, identity.tolist(), place)
+            yield Passed(joined), joined
+            self.having.communicators[key] = joined.made()
+        self.comm = self.having.communicators[key]
+
+    def handed_over(self, arrays: Sequence[Any]) -> list[Any]:
+        """Return results for those who compute in the stream at hand."""
+        return self.having.copied(arrays, self._written)
+
+    # Messages
+
+    def gather(self, x: Any) -> Messages[Any]:
+        """Return the arrays of all, of which each is like `x`, stacked."""
+        found = self.xp.empty((self.size, *x.shape), x.dtype)
+        x = self.xp.ascontiguousarray(x)
+        if x.nbytes:
+            with self._failing():
+                self.comm.allGather(
+                    x.data.ptr, found.data.ptr, x.nbytes, self._bytes, self._stream.ptr
+                )
+        yield self._through(), (x, found)
+        return found
+
+    def gather_parts(self, part: Any, counts: Sequence[int]) -> Messages[Any]:
+        """Return the vectors of all, so many elements of each, one after the other."""
+        found = self.xp.empty(sum(counts), part.dtype)
+        part = self.xp.ascontiguousarray(part)
+        self._move([part] * self.size, _parts(found, counts))
+        yield self._through(), (part, found)
+        return found
+
+    def exchange(self, x: Any, sent: Sequence[int], got: Sequence[int]) -> Messages[Any]:
+        """Send consecutive elements of the vector `x`, so many to each; return those that came, in the order of the processes."""
+        found = self.xp.empty(sum(got), x.dtype)
+        x = self.xp.ascontiguousarray(x)
+        self._move(_parts(x, sent), _parts(found, got))
+        yield self._through(), (x, found)
+        return found
+
+    def first(self, x: Any) -> Messages[Any]:
+        """Return the array of the first process."""
+        found = self.xp.array(x, order="C")
+        if found.nbytes:
+            pointer = found.data.ptr
+            with self._failing():
+                self.comm.broadcast(
+                    pointer, pointer, found.nbytes, self._bytes, 0, self._stream.ptr
+                )
+        yield self._through(), found
+        return found
+
+    @property
+    def _bytes(self) -> int:
+        return int(self.xp.cuda.nccl.NCCL_UINT8)
+
+    def _through(self) -> Passed:
+        return Passed(self._event(self._stream))
+
+    def _move(self, sent: Sequence[Any], got: Sequence[Any]) -> None:
+        """Send a vector to each, and take one of each; what a process sends itself, it copies."""
+        got[self.place][...] = sent[self.place]
+        nccl, stream = self.xp.cuda.nccl, self._stream.ptr
+        with self._failing():
+            nccl.groupStart()
+            try:
+                for other in range(self.size):
+                    if other != self.place and sent[other].size:
+                        x = sent[other]
+                        self.comm.send(x.data.ptr, x.nbytes, self._bytes, other, stream)
+                    if other != self.place and got[other].size:
+                        x = got[other]
+                        self.comm.recv(x.data.ptr, x.nbytes, self._bytes, other, stream)
+            finally:
+                nccl.groupEnd()
+
+    @contextlib.contextmanager
+    def _failing(self) -> Iterator[None]:
+        try:
+            yield
+        except self.xp.cuda.nccl.NcclError as error:
+            raise DistributedError(f"NCCL sends nothing: {error}") from error
+
+
+def _parts(x: Any, counts: Sequence[int]) -> list[Any]:
+    """Return consecutive parts of a vector."""
+    ends = np.cumsum(counts).tolist()
+    return [x[end - n : end] for n, end in zip(counts, ends, strict=True)]

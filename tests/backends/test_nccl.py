@@ -1,0 +1,116 @@
+"""A process by itself, as far as it has to do with NCCL: on a GPU with NCCL itself. Several processes are in tests/distributed."""
+
+import sys
+import types
+
+import numpy as np
+import pytest
+
+from fungrad.distributed.nccl import Devices, OnDevice, are_apart
+from fungrad.distributed.world import DistributedError
+from tests.backends import nccl_on_host
+from tests.backends.fake_cupy import BACKEND, make_module
+
+
+@pytest.fixture
+def cupy(monkeypatch):
+    module = make_module()
+    if BACKEND != "cupy":
+        pytest.importorskip("mpi4py")
+        nccl_on_host.installed_in(module)
+    elif not module.cuda.nccl.available:
+        pytest.skip("CuPy finds no NCCL")
+    monkeypatch.setitem(sys.modules, "cupy", module)
+    return module
+
+
+class Broadcast:
+    """What MPI does among one process."""
+
+    def first(self, x):
+        yield types.SimpleNamespace(Test=lambda: True), x
+        return x
+
+
+def side(cupy, x):
+    world = types.SimpleNamespace(where=[("here", 1)], index=0)
+    having = Devices(world, cupy)
+    return OnDevice(having, types.SimpleNamespace(done=True), x.data.device_id)
+
+
+def through(on_device, messages):
+    """Return what messages give, each waited for."""
+    while True:
+        try:
+            with on_device.used():
+                request, _ = next(messages)
+        except StopIteration as end:
+            return end.value
+        while not request.Test():
+            pass
+
+
+@pytest.mark.parametrize("dtype", ["f8", "c8", "?", "i2"])
+@pytest.mark.parametrize("shape", [(2, 3), (), (0, 3)])
+def test_messages(cupy, dtype, shape):
+    host = np.random.default_rng(0).integers(0, 2, shape).astype(dtype)
+    x = cupy.asarray(host)
+    here = side(cupy, x)
+    mark = here.mark
+    through(here, here.begin((0,), 0, (mark,), Broadcast()))
+    for messages, expected in [
+        (here.gather(x), host[None]),
+        (here.first(x), host),
+        (here.gather_parts(x.reshape(-1), [host.size]), host.reshape(-1)),
+        (here.exchange(x.reshape(-1), [host.size], [host.size]), host.reshape(-1)),
+    ]:
+        found = through(here, messages)
+        (copy,) = here.handed_over([found])
+        assert isinstance(copy, cupy.ndarray)
+        assert copy.dtype == host.dtype
+        np.testing.assert_array_equal(copy.get(), expected)
+    here.having.leave()
+
+
+def test_results_outlive_what_they_were_computed_in(cupy):
+    """The memory of the stream of messages is used again by later ones, while others may still read results."""
+    x = cupy.asarray(np.arange(1e6))
+    here = side(cupy, x)
+    through(here, here.begin((0,), 0, (here.mark,), Broadcast()))
+    copies = []
+    for k in range(20):
+        found = through(here, here.gather(x + k))
+        copies += here.handed_over([found])
+        del found
+    for k, copy in enumerate(copies):
+        np.testing.assert_array_equal(copy.get(), [np.arange(1e6) + k])
+
+
+def test_who_has_a_device_of_its_own():
+    assert are_apart([3, 5, 7])
+    assert not are_apart([3, 5, 3])  # two on one device, which NCCL refuses
+    assert not are_apart([3, 0, 7])  # one that has no arrays on a device, or no NCCL
+
+
+def test_what_nccl_refuses(cupy):
+    x = cupy.asarray(np.ones(3))
+    here = side(cupy, x)
+
+    def refuse(*_):
+        raise cupy.cuda.nccl.NcclError(3)
+
+    here.comm = types.SimpleNamespace(allGather=refuse)
+    with pytest.raises(DistributedError, match="NCCL sends nothing: "):
+        through(here, here.gather(x))
+
+
+def test_a_communicator_that_cannot_be_founded(cupy, monkeypatch):
+    x = cupy.asarray(np.ones(3))
+    here = side(cupy, x)
+
+    def refuse(*_):
+        raise RuntimeError("no route")
+
+    monkeypatch.setattr(cupy.cuda.nccl, "NcclCommunicator", refuse)
+    with pytest.raises(DistributedError, match="NCCL connects no devices: no route"):
+        through(here, here.begin((0,), 0, (here.mark,), Broadcast()))
