@@ -81,6 +81,12 @@ def namespace(operands: Sequence[Any]) -> ModuleType:
     return np
 
 
+def with_library(operands: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the library of operands, and these after it: where some are of a device, those of NumPy's, constants say, are moved there."""
+    xp = namespace(operands)
+    return (xp, *operands) if xp is np else (xp, *to_device(xp, operands))
+
+
 def on_host(operands: Sequence[Any]) -> bool:
     """Whether no operand is an array of CuPy."""
     return target_of(namespace(operands)).on_host

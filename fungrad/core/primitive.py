@@ -12,7 +12,7 @@ import numpy as np
 
 from fungrad.core.annotations import annotated
 from fungrad.core.axes import home
-from fungrad.core.backend import as_result, namespace, to_device
+from fungrad.core.backend import as_result, with_library
 from fungrad.core.errors import MissingRuleError, Source, describe_source
 from fungrad.core.float_warnings import float_modes, modes_with_calls
 from fungrad.core.interned import InternedValue, interned_dataclass, interned_family
@@ -393,12 +393,8 @@ def _execute(modes: Any, primitive: Primitive, operands: Sequence[Any]) -> Any:
 
 
 def execute(primitive: Primitive, operands: Sequence[Any]) -> Any:
-    """Run a primitive on arrays. 0-d NumPy results become scalars, as NumPy's functions give.
-
-    What NumPy has beside arrays of a device, a constant say, is moved there.
-    """
-    xp = namespace(operands)
-    result = primitive.impl(xp, *(operands if xp is np else to_device(xp, operands)))
+    """Run a primitive on arrays. 0-d NumPy results become scalars, as NumPy's functions give."""
+    result = primitive.impl(*with_library(operands))
     if primitive.multiple_results:
         return tuple([as_result(x) for x in result])
     return result[()] if type(result) is np.ndarray and not result.ndim else result

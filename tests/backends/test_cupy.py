@@ -144,6 +144,21 @@ def test_batches_and_trees(cupy):
         np.testing.assert_allclose(a.get(), b, rtol=1e-12, atol=1e-12)
 
 
+def test_constants_in_derivatives(cupy):
+    """What is made of constants alone is NumPy's, until it meets arrays of the device."""
+
+    def f(x):
+        place = lambda row: row * (1.0 + lax.axis_index("i")) + lax.pbroadcast(row, "i", 1)
+        return fg.vmap(place, axis_name="i")(x)
+
+    x = np.arange(1.0, 7.0).reshape(2, 3)
+    given = cupy.asarray(x)
+    for g in (f, fg.grad(lambda x: fnp.sum(f(x) ** 2)), lambda x: fg.jvp(f, (x,), (x * x,))[1]):
+        for h in (g, fg.jit(g)):
+            assert isinstance(h(given), cupy.ndarray)
+            np.testing.assert_allclose(h(given).get(), g(x), rtol=1e-14)
+
+
 def test_scalars_are_0d_arrays(cupy):
     value, gradient = fg.value_and_grad(lambda x: x * x * 3.0)(cupy.asarray(2.0))
     assert isinstance(value, cupy.ndarray)
