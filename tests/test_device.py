@@ -43,7 +43,8 @@ def cupy(monkeypatch):
     monkeypatch.setattr(fake_cupy.ndarray, "device", FakeGpu(0))
     module.asarray = asarray
     module.cuda = types.SimpleNamespace(
-        Device=FakeGpu, runtime=types.SimpleNamespace(getDeviceCount=lambda: 2)
+        Device=FakeGpu,
+        runtime=types.SimpleNamespace(getDeviceCount=lambda: 2, is_hip=True),  # and so no kernels
     )
     monkeypatch.setitem(sys.modules, "cupy", module)
     return module

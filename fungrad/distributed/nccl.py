@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib
 import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -43,16 +44,16 @@ class Passed:
 class Joined:
     """A communicator, founded by a thread: NCCL waits for all others, for ever if one of them has ended."""
 
-    def __init__(self, xp: ModuleType, size: int, identity: Sequence[int], place: int) -> None:
+    def __init__(self, of: Devices, size: int, identity: Sequence[int], place: int) -> None:
         self.done = False
         self._made: Any = None
         self._error: Exception | None = None
-        number = xp.cuda.runtime.getDevice()
+        number = of.xp.cuda.runtime.getDevice()
 
         def join() -> None:
             try:
-                with xp.cuda.Device(number):
-                    self._made = xp.cuda.nccl.NcclCommunicator(size, tuple(identity), place)
+                with of.xp.cuda.Device(number):
+                    self._made = of.nccl.NcclCommunicator(size, tuple(identity), place)
             except Exception as error:
                 self._error = error
             self.done = True
@@ -69,8 +70,8 @@ class Joined:
 class Devices:
     """What a process has of NCCL."""
 
-    def __init__(self, world: World, xp: ModuleType) -> None:
-        self.xp = xp
+    def __init__(self, world: World, xp: ModuleType, nccl: ModuleType) -> None:
+        self.xp, self.nccl = xp, nccl
         self._node, _ = world.where[world.index]
         self._streams: dict[int, Any] = {}
         self._marks: dict[int, int] = {}
@@ -117,8 +118,12 @@ class Devices:
 def devices(world: World, xp: ModuleType) -> Devices | None:
     """Return what the process has of NCCL; None if CuPy has none."""
     found: Devices | None = world.devices
-    if found is None and xp.cuda.nccl.available:
-        world.devices = found = Devices(world, xp)
+    if found is None:
+        nccl = importlib.import_module(
+            "cupy.cuda.nccl"
+        )  # which warns if there is no NCCL, and says why
+        if nccl.available:
+            world.devices = found = Devices(world, xp, nccl)
     return found
 
 
@@ -137,7 +142,7 @@ class OnDevice:
     """
 
     def __init__(self, having: Devices, meeting: Done, number: int) -> None:
-        self.having, self.xp = having, having.xp
+        self.having, self.xp, self.nccl = having, having.xp, having.nccl
         self._number, self._stream = number, having.stream(number)
         self.mark = having.mark(number)
         self._before, having.last = having.last, meeting
@@ -173,9 +178,9 @@ class OnDevice:
         if key not in self.having.communicators:
             identity = np.zeros(IDENTITY, np.int8)
             if place == 0:
-                identity[:] = self.xp.cuda.nccl.get_unique_id()
+                identity[:] = self.nccl.get_unique_id()
             identity = yield from by_mpi.first(identity)
-            joined = Joined(self.xp, self.size, identity.tolist(), place)
+            joined = Joined(self.having, self.size, identity.tolist(), place)
             yield Passed(joined), joined
             self.having.communicators[key] = joined.made()
         self.comm = self.having.communicators[key]
@@ -228,7 +233,7 @@ class OnDevice:
 
     @property
     def _bytes(self) -> int:
-        return int(self.xp.cuda.nccl.NCCL_UINT8)
+        return int(self.nccl.NCCL_UINT8)
 
     def _through(self) -> Passed:
         return Passed(self._event(self._stream))
@@ -236,9 +241,9 @@ class OnDevice:
     def _move(self, sent: Sequence[Any], got: Sequence[Any]) -> None:
         """Send a vector to each, and take one of each; what a process sends itself, it copies."""
         got[self.place][...] = sent[self.place]
-        nccl, stream = self.xp.cuda.nccl, self._stream.ptr
+        stream = self._stream.ptr
         with self._failing():
-            nccl.groupStart()
+            self.nccl.groupStart()
             try:
                 for other in range(self.size):
                     if other != self.place and sent[other].size:
@@ -248,13 +253,13 @@ class OnDevice:
                         x = got[other]
                         self.comm.recv(x.data.ptr, x.nbytes, self._bytes, other, stream)
             finally:
-                nccl.groupEnd()
+                self.nccl.groupEnd()
 
     @contextlib.contextmanager
     def _failing(self) -> Iterator[None]:
         try:
             yield
-        except self.xp.cuda.nccl.NcclError as error:
+        except self.nccl.NcclError as error:
             raise DistributedError(f"NCCL sends nothing: {error}") from error
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import sys
 import tempfile
 import time
 import types
@@ -190,15 +191,13 @@ class Device:
         pass
 
 
-def installed_in(cupy: types.ModuleType) -> None:
-    """Give the stand-in for CuPy devices, streams and NCCL."""
-    names = ["available", "counts", "get_unique_id", "groupStart", "groupEnd", "NCCL_UINT8"]
-    nccl = {name: globals()[name] for name in [*names, "NcclCommunicator", "NcclError"]}
+def installed_in(cupy: types.ModuleType) -> types.ModuleType:
+    """Give the stand-in for CuPy devices and streams; return this module, in the place of `cupy.cuda.nccl`."""
     stream = Stream()
     vars(cupy.cuda).update(
         Device=Device,
         Event=Event,
         Stream=Stream,
         get_current_stream=lambda: stream,
-        nccl=types.SimpleNamespace(**nccl),
     )
+    return sys.modules[__name__]

@@ -1,5 +1,6 @@
 """A process by itself, as far as it has to do with NCCL: on a GPU with NCCL itself. Several processes are in tests/distributed."""
 
+import importlib
 import sys
 import types
 
@@ -15,13 +16,19 @@ from tests.backends.fake_cupy import BACKEND, make_module
 @pytest.fixture
 def cupy(monkeypatch):
     module = make_module()
-    if BACKEND != "cupy":
-        pytest.importorskip("mpi4py")
-        nccl_on_host.installed_in(module)
-    elif not module.cuda.nccl.available:
-        pytest.skip("CuPy finds no NCCL")
     monkeypatch.setitem(sys.modules, "cupy", module)
     return module
+
+
+@pytest.fixture
+def nccl(cupy):
+    if BACKEND != "cupy":
+        pytest.importorskip("mpi4py")
+        return nccl_on_host.installed_in(cupy)
+    found = importlib.import_module("cupy.cuda.nccl")
+    if not found.available:
+        pytest.skip("CuPy finds no NCCL")
+    return found
 
 
 class Broadcast:
@@ -32,9 +39,9 @@ class Broadcast:
         return x
 
 
-def side(cupy, x):
+def side(cupy, nccl, x):
     world = types.SimpleNamespace(where=[("here", 1)], index=0)
-    having = Devices(world, cupy)
+    having = Devices(world, cupy, nccl)
     return OnDevice(having, types.SimpleNamespace(done=True), x.data.device_id)
 
 
@@ -52,10 +59,10 @@ def through(on_device, messages):
 
 @pytest.mark.parametrize("dtype", ["f8", "c8", "?", "i2"])
 @pytest.mark.parametrize("shape", [(2, 3), (), (0, 3)])
-def test_messages(cupy, dtype, shape):
+def test_messages(cupy, nccl, dtype, shape):
     host = np.random.default_rng(0).integers(0, 2, shape).astype(dtype)
     x = cupy.asarray(host)
-    here = side(cupy, x)
+    here = side(cupy, nccl, x)
     mark = here.mark
     through(here, here.begin((0,), 0, (mark,), Broadcast()))
     for messages, expected in [
@@ -72,10 +79,10 @@ def test_messages(cupy, dtype, shape):
     here.having.leave()
 
 
-def test_results_outlive_what_they_were_computed_in(cupy):
+def test_results_outlive_what_they_were_computed_in(cupy, nccl):
     """The memory of the stream of messages is used again by later ones, while others may still read results."""
     x = cupy.asarray(np.arange(1e6))
-    here = side(cupy, x)
+    here = side(cupy, nccl, x)
     through(here, here.begin((0,), 0, (here.mark,), Broadcast()))
     copies = []
     for k in range(20):
@@ -92,25 +99,25 @@ def test_who_has_a_device_of_its_own():
     assert not are_apart([3, 0, 7])  # one that has no arrays on a device, or no NCCL
 
 
-def test_what_nccl_refuses(cupy):
+def test_what_nccl_refuses(cupy, nccl):
     x = cupy.asarray(np.ones(3))
-    here = side(cupy, x)
+    here = side(cupy, nccl, x)
 
     def refuse(*_):
-        raise cupy.cuda.nccl.NcclError(3)
+        raise nccl.NcclError(3)
 
     here.comm = types.SimpleNamespace(allGather=refuse)
     with pytest.raises(DistributedError, match="NCCL sends nothing: "):
         through(here, here.gather(x))
 
 
-def test_a_communicator_that_cannot_be_founded(cupy, monkeypatch):
+def test_a_communicator_that_cannot_be_founded(cupy, nccl, monkeypatch):
     x = cupy.asarray(np.ones(3))
-    here = side(cupy, x)
+    here = side(cupy, nccl, x)
 
     def refuse(*_):
         raise RuntimeError("no route")
 
-    monkeypatch.setattr(cupy.cuda.nccl, "NcclCommunicator", refuse)
+    monkeypatch.setattr(nccl, "NcclCommunicator", refuse)
     with pytest.raises(DistributedError, match="NCCL connects no devices: no route"):
         through(here, here.begin((0,), 0, (here.mark,), Broadcast()))

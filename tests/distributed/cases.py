@@ -171,7 +171,7 @@ def main() -> None:
     distributed.initialize(timeout=60)
     if "cupy" in sys.argv:
         sys.modules["cupy"] = cupy = make_stand_in()
-        nccl_on_host.installed_in(cupy)
+        sys.modules["cupy.cuda.nccl"] = nccl_on_host.installed_in(cupy)
         found = {key: computed(*key, cupy=cupy) for key in names()}
     else:
         found = {key: computed(*key) for key in names()}
