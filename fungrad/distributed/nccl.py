@@ -44,7 +44,7 @@ class Passed:
 class Joined:
     """A communicator, founded by a thread: NCCL waits for all others, for ever if one of them has ended."""
 
-    def __init__(self, of: Devices, size: int, identity: Sequence[int], place: int) -> None:
+    def __init__(self, of: Devices, size: int, identity: bytes, place: int) -> None:
         self.done = False
         self._made: Any = None
         self._error: Exception | None = None
@@ -53,7 +53,7 @@ class Joined:
         def join() -> None:
             try:
                 with of.xp.cuda.Device(number):
-                    self._made = of.nccl.NcclCommunicator(size, tuple(identity), place)
+                    self._made = of.joined(size, identity, place)
             except Exception as error:
                 self._error = error
             self.done = True
@@ -72,6 +72,7 @@ class Devices:
 
     def __init__(self, world: World, xp: ModuleType, nccl: ModuleType) -> None:
         self.xp, self.nccl = xp, nccl
+        self.takes_bytes = int(xp.__version__.partition(".")[0]) >= 14
         self._node, _ = world.where[world.index]
         self._streams: dict[int, Any] = {}
         self._marks: dict[int, int] = {}
@@ -93,6 +94,16 @@ class Devices:
             found = hashlib.blake2b(text, digest_size=8).digest()
             self._marks[number] = int.from_bytes(found, "little") or 1
         return self._marks[number]
+
+    def identity(self) -> Any:
+        """Return what the members of a new communicator have in common."""
+        found = self.nccl.get_unique_id()
+        return np.frombuffer(found, np.int8) if isinstance(found, bytes) else found
+
+    def joined(self, size: int, identity: bytes, place: int) -> Any:
+        """Return the communicator of those who come with the same identity, of which CuPy 13 has a tuple of signed numbers."""
+        given = identity if self.takes_bytes else tuple(np.frombuffer(identity, np.int8).tolist())
+        return self.nccl.NcclCommunicator(size, given, place)
 
     def leave(self) -> None:
         """Free what NCCL has; all others do so too."""
@@ -178,9 +189,9 @@ class OnDevice:
         if key not in self.having.communicators:
             identity = np.zeros(IDENTITY, np.int8)
             if place == 0:
-                identity[:] = self.nccl.get_unique_id()
+                identity[:] = self.having.identity()
             identity = yield from by_mpi.first(identity)
-            joined = Joined(self.having, self.size, identity.tolist(), place)
+            joined = Joined(self.having, self.size, identity.tobytes(), place)
             yield Passed(joined), joined
             self.having.communicators[key] = joined.made()
         self.comm = self.having.communicators[key]

@@ -16,8 +16,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 available = True
 NCCL_UINT8 = 1
 LATE = 3
@@ -38,9 +36,9 @@ def _mpi() -> Any:
     return MPI
 
 
-def get_unique_id() -> tuple[int, ...]:
-    """Return what members of a communicator have in common: 128 signed bytes."""
-    return tuple(np.frombuffer(os.urandom(128), np.int8).tolist())
+def get_unique_id() -> bytes:
+    """Return what members of a communicator have in common."""
+    return os.urandom(128)
 
 
 class _Group:
@@ -73,10 +71,10 @@ def _memory(pointer: int, count: int) -> Any:
 class NcclCommunicator:
     """The communicator of `size` processes that come with the same identity."""
 
-    def __init__(self, size: int, identity: tuple[int, ...], rank: int) -> None:
-        if len(identity) != 128 or not isinstance(identity, tuple):
-            raise NcclError("an identity is a tuple of 128 numbers")
-        name = np.array(identity[:NAMED], np.int8).tobytes().hex()
+    def __init__(self, size: int, identity: bytes, rank: int) -> None:
+        if len(identity) != 128 or not isinstance(identity, bytes):
+            raise NcclError("an identity is of 128 bytes")
+        name = identity[:NAMED].hex()
         folder = Path(tempfile.gettempdir()) / f"fungrad-nccl-{name}"
         folder.mkdir(exist_ok=True)
         own = folder / f"{rank}.new"
@@ -194,6 +192,7 @@ class Device:
 def installed_in(cupy: types.ModuleType) -> types.ModuleType:
     """Give the stand-in for CuPy devices and streams; return this module, in the place of `cupy.cuda.nccl`."""
     stream = Stream()
+    cupy.__version__ = "14.0.0"  # type: ignore[attr-defined]
     vars(cupy.cuda).update(
         Device=Device,
         Event=Event,

@@ -121,3 +121,14 @@ def test_a_communicator_that_cannot_be_founded(cupy, nccl, monkeypatch):
     monkeypatch.setattr(nccl, "NcclCommunicator", refuse)
     with pytest.raises(DistributedError, match="NCCL connects no devices: no route"):
         through(here, here.begin((0,), 0, (here.mark,), Broadcast()))
+
+
+def test_identities_of_cupy_13(cupy, nccl, monkeypatch):
+    """They are tuples of signed numbers."""
+    monkeypatch.setattr(cupy, "__version__", "13.6.0")
+    numbers = tuple(range(-64, 64))
+    monkeypatch.setattr(nccl, "get_unique_id", lambda: numbers)
+    monkeypatch.setattr(nccl, "NcclCommunicator", lambda *given: given)
+    here = side(cupy, nccl, cupy.asarray(np.ones(3)))
+    through(here, here.begin((0,), 0, (here.mark,), Broadcast()))
+    assert here.comm == (1, numbers, 0)
