@@ -1,4 +1,4 @@
-"""Examples of functions that have no docstring of their own, as it is made from tables or from that of NumPy's function.
+"""Examples of functions whose docstring is made from tables or from that of NumPy's function, and of types.
 
 They are in a file `examples.txt` beside the modules of a package, in the order of the names.
 """
@@ -6,7 +6,11 @@ They are in a file `examples.txt` beside the modules of a package, in the order 
 from __future__ import annotations
 
 import functools
+import inspect
 import pkgutil
+from typing import Any
+
+from fungrad.core.glossary import Glossary
 
 
 @functools.lru_cache(maxsize=64)
@@ -18,3 +22,11 @@ def examples_of(package: str) -> dict[str, str]:
         data = None
     _, *blocks = (data or b"").decode().strip().split("\n\n")
     return {name: example for name, _, example in [block.partition("\n") for block in blocks]}
+
+
+def add_example(value: Any, package: str, name: str, imports_of: Glossary) -> None:
+    """Let the documentation of what a package shows by a name end with its example, if the package has one."""
+    example = examples_of(package).get(name)
+    if value.__doc__ and example and example not in value.__doc__:  # none under ``python -OO``
+        text = f"{inspect.cleandoc(value.__doc__)}\n\nExamples\n--------\n{example}\n"
+        value.__doc__ = imports_of.completed(text, ())

@@ -53,7 +53,18 @@ Updates: TypeAlias = Any
 @partial(register_dataclass, data_fields=["packed_state"], meta_fields=["tree_def", "subtree_defs"])
 @dataclass(frozen=True)
 class OptimizerState:
-    """The leaves of what is remembered of each array, the structure of the parameters and those of the leaves."""
+    """The leaves of what is remembered of each array, the structure of the parameters and those of the leaves.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fungrad.example_libraries import optimizers
+    >>> init, update, get_params = optimizers.momentum(0.5, mass=0.9)
+    >>> state = update(0, [np.ones(2)], init([np.zeros(2)]))
+    >>> parameters, velocity = state.packed_state[0]
+    >>> print(parameters, velocity)
+    [-0.5 -0.5] [1. 1.]
+    """
 
     packed_state: Any
     tree_def: Any
@@ -66,7 +77,20 @@ ParamsFn: TypeAlias = Callable[[OptimizerState], Params]
 
 
 class Optimizer(NamedTuple):
-    """The three functions."""
+    """The three functions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fungrad.example_libraries import optimizers
+    >>> def run(opt: optimizers.Optimizer, params, grads):
+    ...     state = opt.init_fn(params)
+    ...     for i, g in enumerate(grads):
+    ...         state = opt.update_fn(i, g, state)
+    ...     return opt.params_fn(state)
+    >>> run(optimizers.sgd(0.5), np.zeros(2), [np.ones(2), np.ones(2)])
+    array([-1., -1.])
+    """
 
     init_fn: InitFn
     update_fn: UpdateFn
@@ -78,7 +102,17 @@ Rule: TypeAlias = tuple[Callable[..., Any], Callable[..., Any], Callable[..., An
 
 
 class JoinPoint:
-    """Marks where, in an unpacked state, the parameters end and what is remembered of one array begins."""
+    """Marks where, in an unpacked state, the parameters end and what is remembered of one array begins.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fungrad.example_libraries import optimizers
+    >>> init, update, get_params = optimizers.momentum(0.5, mass=0.9)
+    >>> state = optimizers.unpack_optimizer_state(init({"w": np.ones(2)}))
+    >>> state["w"].subtree
+    (array([1., 1.]), array([0., 0.]))
+    """
 
     def __init__(self, subtree: State) -> None:
         self.subtree = subtree

@@ -31,7 +31,6 @@ Packages written for JAX declare primitives by a name and tables of rules; progr
 from __future__ import annotations
 
 import dataclasses
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -39,8 +38,8 @@ import numpy as np
 
 from fungrad.core.backend import target_of
 from fungrad.core.errors import MissingRuleError
-from fungrad.core.examples import examples_of
-from fungrad.core.glossary import COMMON
+from fungrad.core.examples import add_example, examples_of
+from fungrad.core.glossary import COMMON, Glossary
 from fungrad.core.primitive import Linear, Primitive, bind, primitive
 from fungrad.core.types import ArrayType
 from fungrad.numpy.names import tell_missing
@@ -62,10 +61,9 @@ __all__ = [
 __dir__ = __all__.copy
 tell_missing(globals())
 
-for _name, _example in examples_of(__name__).items():  # of what is not documented for users alone
-    _value = globals()[_name]
-    if _value.__doc__ and _example not in _value.__doc__:
-        _value.__doc__ = f"{inspect.cleandoc(_value.__doc__)}\n\nExamples\n--------\n{_example}\n"
+_IMPORTS = Glossary({}, imports={**COMMON.imports, "extend": "from fungrad import extend"})
+for _name in examples_of(__name__):  # of what is not documented for users alone
+    add_example(globals()[_name], __name__, _name, _IMPORTS)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -19,6 +19,7 @@ import numpy as np
 import fungrad.numpy as fnp
 from fungrad import random
 from fungrad.core.types import kind_of
+from fungrad.nn.distributions import DISTRIBUTIONS
 from fungrad.nn.glossary import public, public_like
 from fungrad.nn.precision import DOUBLE, computing_dtype, converted
 from fungrad.numpy.names import tell_missing
@@ -40,7 +41,17 @@ Axes = int | Sequence[int]
 
 
 class Initializer(Protocol):
-    """What the functions of this module return: it takes a key, a shape and a dtype, and returns an array."""
+    """What the functions of this module return: it takes a key, a shape and a dtype, and returns an array.
+
+    Examples
+    --------
+    >>> from fungrad import random
+    >>> from fungrad.nn import initializers
+    >>> def dense(key, n, m, init: initializers.Initializer = initializers.he_normal()):
+    ...     return {"w": init(key, (n, m)), "b": initializers.zeros(key, (m,))}
+    >>> dense(random.key(0), 3, 2)["w"].shape
+    (3, 2)
+    """
 
     def __call__(
         self, key: Array, shape: Sequence[int], dtype: DTypeLike | None = None
@@ -234,53 +245,16 @@ def variance_scaling(
     """
     if mode not in _MODES:
         raise ValueError(f"nn.initializers: mode is one of {', '.join(_MODES)}, got {mode!r}")
-    if distribution not in _DISTRIBUTIONS:
-        known = ", ".join(_DISTRIBUTIONS)
+    if distribution not in DISTRIBUTIONS:
+        known = ", ".join(DISTRIBUTIONS)
         raise ValueError(f"nn.initializers: distribution is one of {known}, got {distribution!r}")
 
     def make(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         denominator = _MODES[mode](*_fans(shape, in_axis, out_axis, batch_axis))
         variance = converted(scale / denominator, dtype)
-        return _DISTRIBUTIONS[distribution](key, shape, dtype, variance)
+        return DISTRIBUTIONS[distribution](key, shape, dtype, variance)
 
     return _initializer(make, dtype)
-
-
-def _scaled_truncated(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any], variance: Any) -> Any:
-    # The divisors are the standard deviations of what is cut at 2: of the normal distribution, and of the complex one.
-    if kind_of(dtype) != "c":
-        deviation = fnp.sqrt(variance) / converted(0.87962566103423978, dtype)
-        return random.truncated_normal(key, -2, 2, shape, dtype) * deviation
-    deviation = fnp.sqrt(variance) / converted(0.95311164380491208, dtype)
-    u, turn = _radius_and_turn(key, shape, dtype)
-    t = (1 - fnp.exp(converted(-4, dtype))) * fnp.astype(u, dtype)
-    return fnp.sqrt(-fnp.log(1 - t)) * turn * deviation
-
-
-def _scaled_normal(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any], variance: Any) -> Any:
-    return random.normal(key, shape, dtype) * fnp.sqrt(variance)
-
-
-def _scaled_uniform(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any], variance: Any) -> Any:
-    if kind_of(dtype) != "c":
-        return random.uniform(key, shape, dtype, -1) * fnp.sqrt(converted(3, dtype) * variance)
-    u, turn = _radius_and_turn(key, shape, dtype)
-    return fnp.astype(fnp.sqrt(2 * u), dtype) * turn * fnp.sqrt(variance)
-
-
-_DISTRIBUTIONS = {
-    "truncated_normal": _scaled_truncated,
-    "normal": _scaled_normal,
-    "uniform": _scaled_uniform,
-}
-
-
-def _radius_and_turn(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Return numbers in [0, 1), and complex numbers on the unit circle."""
-    real = np.zeros((), dtype).real.dtype
-    keys = random.split(key)
-    theta = 2 * math.pi * fnp.astype(random.uniform(keys[1], shape, real), dtype)
-    return random.uniform(keys[0], shape, real), fnp.exp(1j * theta)
 
 
 class Scaling(Protocol):

@@ -304,8 +304,9 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: Any = -1) -> A
         raise ValueError(f"nn.one_hot: there is no axis {axis} in a result of {ndim} axes")
     shape = [1] * ndim
     shape[axis] = count
-    places = fnp.reshape(fnp.arange(count, like=x), shape)
-    return converted(fnp.expand_dims(x, int(axis)) == places, dtype)
+    wide = fnp.expand_dims(x, int(axis))
+    places = fnp.reshape(fnp.arange(count, like=wide), shape)
+    return converted(wide == places, dtype)
 
 
 def _count(num_classes: Any) -> int:

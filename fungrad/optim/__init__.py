@@ -123,7 +123,11 @@ def __getattr__(name: str) -> _Any:
     if name in _MODULES:
         return _importlib.import_module(f"fungrad.optim.{name}")
     if name in _HOME:
+        from fungrad.core.examples import add_example
+        from fungrad.optim.glossary import GLOSSARY
+
         found = getattr(_importlib.import_module(f"fungrad.optim.{_HOME[name]}"), name)
+        add_example(found, __name__, getattr(found, "__name__", name), GLOSSARY)
         globals()[name] = found
         return found
     if name in ("schedules", "transforms"):  # optax has them once more in these modules

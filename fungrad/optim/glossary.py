@@ -60,6 +60,6 @@ IMPORTS = {
 }
 """How the modules that examples use are imported."""
 
-_GLOSSARY = Glossary(PARAMETERS, {}, IMPORTS)
-public, public_like = _GLOSSARY.public, _GLOSSARY.public_like
+GLOSSARY = Glossary(PARAMETERS, {}, IMPORTS)
+public, public_like = GLOSSARY.public, GLOSSARY.public_like
 """The documentation of `fungrad.optim` is whole: what docstrings leave out is added from the glossary."""

@@ -27,7 +27,18 @@ class Noise(Protocol):
 
 
 class Normal:
-    """Normal noise."""
+    """Normal noise.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> import fungrad.numpy as fnp
+    >>> from fungrad import optim, random
+    >>> noise = optim.perturbations.Normal()
+    >>> rounded = optim.perturbations.make_perturbed_fun(fnp.round, 10_000, sigma=0.5, noise=noise)
+    >>> print(fg.grad(rounded, argnums=1)(random.key(0), 0.3).round(1))
+    1.0
+    """
 
     def __repr__(self) -> str:
         return "Normal()"
@@ -42,7 +53,22 @@ class Normal:
 
 
 class Gumbel:
-    """Gumbel noise."""
+    """Gumbel noise.
+
+    Examples
+    --------
+    The mean of the largest, with this noise, is the softmax:
+
+    >>> import numpy as np
+    >>> import fungrad.numpy as fnp
+    >>> from fungrad import nn, optim, random
+    >>> largest = lambda x: nn.one_hot(fnp.argmax(x), 3)
+    >>> noise = optim.perturbations.Gumbel()
+    >>> mean = optim.perturbations.make_perturbed_fun(largest, 10_000, sigma=1.0, noise=noise)
+    >>> x = np.array([1.0, 2.0, 3.0])
+    >>> print(mean(random.key(0), x).round(2), nn.softmax(x).round(2))
+    [0.09 0.24 0.67] [0.09 0.24 0.67]
+    """
 
     def __repr__(self) -> str:
         return "Gumbel()"

@@ -31,7 +31,17 @@ class ParamsPlaceholder:
 
 @dataclass(frozen=True)
 class NamedTupleKey:
-    """The place of a field in a named tuple, whose name tells which transformation's state it is."""
+    """The place of a field in a named tuple, whose name tells which transformation's state it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fungrad import optim
+    >>> state = optim.chain(optim.adam(0.1), optim.ema(0.9)).init(np.zeros(2))
+    >>> of_ema = lambda path, value: path[-1] == optim.tree.NamedTupleKey("EmaState", "count")
+    >>> print(optim.tree.get(state, "count", filtering=of_ema))
+    0
+    """
 
     tuple_name: str
     name: str

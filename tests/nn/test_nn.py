@@ -59,6 +59,11 @@ def test_the_corners_of_relu_have_no_slope():
     assert fg.grad(nn.relu)(0.0) == fg.grad(nn.relu6)(0.0) == fg.grad(nn.relu6)(6.0) == 0.0
 
 
+@pytest.mark.parametrize("index", [2, np.int64(2), np.array(2)])
+def test_one_hot_of_one_index(index):
+    np.testing.assert_array_equal(nn.one_hot(index, 3), [0.0, 0.0, 1.0], strict=True)
+
+
 @pytest.mark.parametrize(
     ("call", "error"),
     [

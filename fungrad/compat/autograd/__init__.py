@@ -41,5 +41,16 @@ def install() -> None:
 
 
 def pytest_addoption(parser: Any) -> None:
-    """Install; of pytest's hooks this is the first to be called, before other plugins are imported."""
+    r"""Install; of pytest's hooks this is the first to be called, before other plugins are imported.
+
+    Examples
+    --------
+    >>> import pathlib, subprocess, sys, tempfile
+    >>> test = "import autograd.numpy as np\n\ndef test_it():\n    assert np.arange(4).sum() == 6"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = pathlib.Path(folder, "test_it.py").write_text(test)
+    ...     command = [sys.executable, "-m", "pytest", "-q", "-p", "fungrad.compat.autograd"]
+    ...     print(subprocess.check_output(command, cwd=folder, text=True).splitlines()[-1][:8])
+    1 passed
+    """
     install()

@@ -51,5 +51,16 @@ def install() -> None:
 
 
 def pytest_addoption(parser: Any) -> None:
-    """Install when pytest takes this module for a plugin: the hook that it calls first, before other plugins are loaded."""
+    r"""Install when pytest takes this module for a plugin: the hook that it calls first, before other plugins are loaded.
+
+    Examples
+    --------
+    >>> import pathlib, subprocess, sys, tempfile
+    >>> test = "import jax\n\ndef test_it():\n    assert jax.grad(jax.numpy.tanh)(0.0) == 1"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = pathlib.Path(folder, "test_it.py").write_text(test)
+    ...     command = [sys.executable, "-m", "pytest", "-q", "-p", "fungrad.compat.jax"]
+    ...     print(subprocess.check_output(command, cwd=folder, text=True).splitlines()[-1][:8])
+    1 passed
+    """
     install()

@@ -89,6 +89,16 @@ def uninstall() -> None:
     ------
     RuntimeError
         If nothing is installed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fungrad.compat.numpy import install, uninstall
+    >>> array = np.array
+    >>> install()
+    >>> uninstall()
+    >>> np.array is array
+    True
     """
     with _switching:
         was_last = _replacement.off()

@@ -55,12 +55,34 @@ def everything_saveable(primitive: Primitive, /, *types: ArrayType, **params: An
 
 
 def nothing_saveable(primitive: Primitive, /, *types: ArrayType, **params: Any) -> bool:
-    """Keep nothing but the operands, as without a policy."""
+    """Keep nothing but the operands, as without a policy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad.numpy as fnp
+    >>> from fungrad.ad_checkpoint import checkpoint, saved_residuals
+    >>> f = checkpoint(lambda x: fnp.sum(fnp.sin(fnp.sin(x))), policy=nothing_saveable)
+    >>> saved_residuals(f, np.ones(3))
+    [(float64[3], 'from the argument x')]
+    """
     return False
 
 
 def dots_saveable(primitive: Primitive, /, *types: ArrayType, **params: Any) -> bool:
-    """Keep the results of matrix products and convolutions, which take long to compute."""
+    """Keep the results of matrix products and convolutions, which take long to compute.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad.numpy as fnp
+    >>> from fungrad.ad_checkpoint import checkpoint, saved_residuals
+    >>> def layers(w, x):
+    ...     return fnp.sum(fnp.sin(w @ fnp.sin(w @ x)))
+    >>> kept = saved_residuals(checkpoint(layers, policy=dots_saveable), np.eye(3), np.ones(3))
+    >>> [type_.shape for type_, _ in kept]  # the operands and two products
+    [(3, 3), (3,), (3,), (3,)]
+    """
     return isinstance(primitive, (DotGeneral, Convolution))
 
 
@@ -71,6 +93,19 @@ def dots_with_no_batch_dims_saveable(
 
     In a network these are the products with weights: their number grows with the batch, that of the products of
     examples with each other (as of attention) faster.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad.numpy as fnp
+    >>> from fungrad.ad_checkpoint import checkpoint, saved_residuals
+    >>> def attention(w, x):  # of 5 sequences of 7 tokens
+    ...     q = x @ w
+    ...     return fnp.sum(fnp.exp(q @ q.swapaxes(1, 2)))
+    >>> policy = dots_with_no_batch_dims_saveable
+    >>> kept = saved_residuals(checkpoint(attention, policy=policy), np.eye(2), np.ones((5, 7, 2)))
+    >>> [type_.shape for type_, _ in kept]  # the operands and x @ w
+    [(2, 2), (5, 7, 2), (5, 7, 2)]
     """
     return isinstance(primitive, DotGeneral) and not primitive.batch_axes[0]
 
@@ -135,19 +170,57 @@ def save_only_these_names(*names_which_can_be_saved: str) -> Policy:
 
 @api_boundary
 def save_any_names_but_these(*names_not_to_save: str) -> Policy:
-    """Return the policy that keeps results with a name, if it is none of these."""
+    """Return the policy that keeps results with a name, if it is none of these.
+
+    Examples
+    --------
+    >>> import fungrad.numpy as fnp
+    >>> from fungrad.ad_checkpoint import checkpoint, checkpoint_name, saved_residuals
+    >>> def f(x):
+    ...     first = checkpoint_name(fnp.sin(x), "first")
+    ...     return fnp.sin(checkpoint_name(fnp.sin(first), "second"))
+    >>> kept = saved_residuals(checkpoint(f, policy=save_any_names_but_these("second")), 1.0)
+    >>> [source.split(",")[0] for _, source in kept]
+    ['from the argument x', "named 'first'"]
+    """
     return _ByName(_names(names_not_to_save, "save_any_names_but_these"), others=True)
 
 
 @api_boundary
 def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
-    """Return the policy that keeps all results but those with one of these names."""
+    """Return the policy that keeps all results but those with one of these names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad.numpy as fnp
+    >>> from fungrad.ad_checkpoint import checkpoint, checkpoint_name, saved_residuals
+    >>> def f(x):
+    ...     return fnp.sin(checkpoint_name(fnp.exp(x), "h"))
+    >>> policy = save_anything_except_these_names("h")
+    >>> kept = saved_residuals(checkpoint(f, policy=policy), np.ones(3))
+    >>> [source.split(",")[0] for _, source in kept]
+    ['from the argument x', 'output of cos']
+    """
     return _AnythingExcept(_names(names_not_to_save, "save_anything_except_these_names"))
 
 
 @api_boundary
 def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
-    """Return the policy that keeps what one of two keeps."""
+    """Return the policy that keeps what one of two keeps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fungrad.numpy as fnp
+    >>> from fungrad.ad_checkpoint import checkpoint, checkpoint_name, saved_residuals
+    >>> def f(w, x):
+    ...     return fnp.sum(fnp.sin(w @ checkpoint_name(fnp.sin(w @ x), "h")))
+    >>> policy = save_from_both_policies(dots_saveable, save_only_these_names("h"))
+    >>> kept = saved_residuals(checkpoint(f, policy=policy), np.eye(2), np.ones(2))
+    >>> [source.split(",")[0] for _, source in kept[2:]]  # after the operands
+    ['output of dot_general', "named 'h'", 'output of dot_general']
+    """
     check_policy(policy_1, "save_from_both_policies: policy_1")
     check_policy(policy_2, "save_from_both_policies: policy_2")
     return _AnyOf((*alternatives(policy_1), *alternatives(policy_2)))
