@@ -51,7 +51,7 @@ from fungrad.primitives.shaping import zeros_like
 from fungrad.primitives.ufunc import Function, OfOneDtype, elementwise
 from fungrad.primitives.zeta import Zeta
 
-ROOT_PI, ROOT_2PI = math.sqrt(math.pi), math.sqrt(2 * math.pi)
+ROOT_PI, ROOT_2PI, ROOT_HALF = math.sqrt(math.pi), math.sqrt(2 * math.pi), math.sqrt(0.5)
 
 
 @primitive
@@ -101,7 +101,8 @@ def far_right(z: Any) -> Any:
 def far_along(z: Any) -> Any:
     """Whether the real part of z^2 is above 64."""
     if is_complex(z):
-        return less(constant(64, z.real), real(z * z))
+        x, y = real(z), imag(z)
+        return less(constant(64, x), (x - y) * (x + y))  # where z * z at infinity is invalid
     return less(constant(8, z), absolute(z))
 
 
@@ -174,7 +175,9 @@ def mills_fall(x: Any, out: Any) -> Any:
 
 
 log_ndtr = special("log_ndtr", lambda t, out, x: mul(t, InverseMills()(x)))
-ndtri_exp = special("ndtri_exp", lambda t, out, y: div(t, InverseMills()(out)))
+ndtri_exp = special(
+    "ndtri_exp", lambda t, out, y: mul(t, ROOT_PI * ROOT_HALF * erfcx(-ROOT_HALF * out))
+)
 owens_t = special(
     "owens_t",  # D. B. Owen, "A table of normal integrals", 1980
     lambda t, out, h, a: mul(t, -0.5 * gaussian(h) * erf(math.sqrt(0.5) * a * h)),
@@ -194,9 +197,8 @@ def quotient(x: Any) -> Any:
 
 def expn_partial(t: Any, out: Any, n: Any, x: Any) -> Any:
     """Return the term -E_(n-1)(x); for n < 2 by the recurrence DLMF 8.19.12."""
-    degree = cast(n, x)
-    below = (exp(neg(x)) - (degree - 1) * out) / x
     ahead = n > 1
+    below = (exp(neg(x)) - (cast(n, x) - 1) * out) / select(ahead, constant(1, x), x)
     return mul(t, neg(select(ahead, expn(select(ahead, n - 1, n), x), below)))
 
 

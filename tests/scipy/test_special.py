@@ -4,6 +4,7 @@ import inspect
 import math
 import sys
 import types
+import warnings
 
 import numpy as np
 import pytest
@@ -276,6 +277,24 @@ def test_derivatives_of_large_arguments_do_not_cancel(f, sign, order, expected):
         f = fg.grad(f)
     for x in (1e6, 1e8):
         np.testing.assert_allclose(f(np.float64(sign * x)) / expected(x), 1.0, rtol=2 / x)
+
+
+@pytest.mark.parametrize(
+    ("f", "x", "expected"),
+    [
+        (lambda x: special.expn(2, x), 1.0, -0.21938393439552029),
+        (lambda x: special.expn(3, x), 0.0, -1.0),
+        (lambda x: special.expn(3, x), -0.0, -1.0),
+        (lambda x: special.expn(1, x), 1.0, -math.exp(-1.0)),
+        (special.ndtri_exp, -math.inf, 0.0),
+        (lambda x: special.wofz(x + 0j).imag, math.inf, 0.0),
+        (lambda x: special.wofz(x + 0j).imag, -math.inf, 0.0),
+    ],
+)
+def test_slopes_at_ends_are_computed_without_a_warning(f, x, expected):
+    with np.errstate(all="raise"), warnings.catch_warnings(action="error"):
+        np.testing.assert_allclose(fg.grad(f)(x), expected, rtol=1e-14)
+    np.testing.assert_allclose(fg.jit(fg.grad(f))(x), expected, rtol=1e-14)
 
 
 @pytest.mark.parametrize(
