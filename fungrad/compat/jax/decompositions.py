@@ -15,6 +15,7 @@ from fungrad.compat.jax.crossing import dtype_of, enter, leave
 from fungrad.compat.jax.jnp import as_complex
 from fungrad.lax import linalg as laxs
 from fungrad.numpy import linalg
+from fungrad.numpy.linalg.decompositions import EighResult
 from fungrad.scipy import linalg as scipys
 
 _HIGHEST_NORM = {4: 3.925724783138660, 8: 5.371920351148152}
@@ -58,7 +59,7 @@ def _eigh(name: str, a: Any, UPLO: str | None, symmetrize_input: bool) -> Any:
 def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> Any:
     """Return eigenvalues and eigenvectors of a matrix, by default of its Hermitian part."""
     vectors, values = _eigh("eigh", a, UPLO, symmetrize_input)
-    return leave(np.linalg._linalg.EighResult(values, vectors))
+    return leave(EighResult(values, vectors))
 
 
 def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Any:
