@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fungrad.core import tree
 from fungrad.core.glossary import COMMON
@@ -12,6 +12,9 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, is_array, type_of
 from fungrad.primitives.callback import VMAP_METHODS, Arguments, IoCallback, PureCallback
 from fungrad.transforms.call import as_operand, check_callable
+
+if TYPE_CHECKING:
+    from fungrad.typing import PyTree
 
 
 def split_arguments(
@@ -53,8 +56,8 @@ def declared(label: str, result_shape_dtypes: Any) -> tuple[tuple[ArrayType, ...
 
 @COMMON.public
 def pure_callback(
-    callback: Callable[..., Any],
-    result_shape_dtypes: Any,
+    callback: Callable[..., PyTree],
+    result_shape_dtypes: PyTree,
     *args: Any,
     sharding: None = None,
     vmap_method: str | None = None,
@@ -118,8 +121,8 @@ def pure_callback(
 
 @COMMON.public_like(pure_callback)
 def io_callback(
-    callback: Callable[..., Any],
-    result_shape_dtypes: Any,
+    callback: Callable[..., PyTree],
+    result_shape_dtypes: PyTree,
     *args: Any,
     sharding: None = None,
     ordered: bool = False,

@@ -7,8 +7,8 @@ derivatives and batching rules are set in `fungrad.extend.ad` and `fungrad.exten
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -77,6 +77,12 @@ __all__ = [
 ]
 __dir__ = __all__.copy
 
+if TYPE_CHECKING:
+    from fungrad.core import primitive as core
+    from fungrad.core.recorder import Recorder
+
+T = TypeVar("T")
+
 get_aval = typeof
 array_types = {np.ndarray, np.generic}
 Effects = frozenset
@@ -143,13 +149,13 @@ abstract_token = AbstractToken()
 
 
 def new_jaxpr_eqn(
-    invars: Any,
-    outvars: Any,
-    primitive: Any,
-    params: Any,
-    effects: Any,
-    source_info: Any = None,
-    ctx: Any = None,
+    invars: Iterable[Var | Literal],
+    outvars: Iterable[Var],
+    primitive: Primitive | core.Primitive,
+    params: Mapping[str, Any],
+    effects: Iterable[object],
+    source_info: object = None,
+    ctx: object = None,
 ) -> JaxprEqn:
     """Return an equation of a `Jaxpr`.
 
@@ -163,7 +169,7 @@ def new_jaxpr_eqn(
     return JaxprEqn(list(invars), list(outvars), primitive, dict(params), effects, source_info, ctx)
 
 
-def gensym(suffix: str = "") -> Callable[[Any], Var]:
+def gensym(suffix: str = "") -> Callable[[AbstractValue], Var]:
     """Return a function that makes variables of types, each with a name of its own.
 
     Examples
@@ -203,7 +209,15 @@ def check_jaxpr(jaxpr: Jaxpr) -> None:
     check(jaxpr.outvars, "the results")
 
 
-def concrete_or_error(force: Callable[[Any], Any] | None, val: Any, context: str = "") -> Any:
+@overload
+def concrete_or_error(force: Callable[[Any], T], val: object, context: str = "") -> T: ...
+
+
+@overload
+def concrete_or_error(force: None, val: T, context: str = "") -> T: ...
+
+
+def concrete_or_error(force: Callable[[Any], T] | None, val: object, context: str = "") -> object:
     """Return a value, converted by `force`; raise an error for what is traced and has none.
 
     Examples
@@ -251,7 +265,7 @@ def trace_state_clean() -> bool:
     return innermost_trace() is None
 
 
-def find_top_trace(operands: object = ()) -> Any:
+def find_top_trace(operands: object = ()) -> Recorder | None:
     """Return the trace of the function that is being traced, the innermost; None if there is none.
 
     Examples
@@ -262,7 +276,7 @@ def find_top_trace(operands: object = ()) -> Any:
     return innermost_trace()
 
 
-def get_opaque_trace_state(convention: object = None) -> Any:
+def get_opaque_trace_state(convention: object = None) -> object:
     """Return an object that is equal as long as the same functions are being traced.
 
     Examples

@@ -6,12 +6,15 @@ import dataclasses
 import functools
 import math
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fungrad.distributed import process_count, process_index
 from fungrad.distributed.exchange import Along
+
+if TYPE_CHECKING:
+    from fungrad.typing import ArrayLike
 
 
 class PartitionSpec:
@@ -80,9 +83,11 @@ class Mesh:
     Mesh('data': 4, 'model': 2)
     """
 
-    def __init__(self, devices: Any, axis_names: Sequence[Hashable] | str) -> None:
+    def __init__(
+        self, devices: ArrayLike | Sequence[object], axis_names: Sequence[Hashable] | str
+    ) -> None:
         names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
-        lengths = np.shape(devices)
+        lengths = np.shape(devices)  # type: ignore[arg-type]
         if len(lengths) != len(names) or len({*names}) < len(names):
             raise ValueError(
                 f"Mesh: axis_names must have a name of its own for each axis of devices, of shape {lengths}; got {axis_names!r}"
@@ -113,7 +118,7 @@ class Mesh:
     def __repr__(self) -> str:
         return f"Mesh({', '.join(f'{n!r}: {k}' for n, k in self.shape.items())})"
 
-    def share(self, names: Any) -> tuple[int, int]:
+    def share(self, names: Hashable | Sequence[Hashable]) -> tuple[int, int]:
         """Return which share of the places along an axis is this process's, and how many shares there are.
 
         It is what `fungrad.training.minibatches` takes as `shard`, for rows that are divided along that axis. Processes that differ in their
@@ -173,7 +178,7 @@ def make_mesh(
     axis_names: Sequence[Hashable],
     axis_types: None = None,
     *,
-    devices: Any = None,
+    devices: None = None,
 ) -> Mesh:
     """Return a mesh with axes of these lengths and names.
 

@@ -91,13 +91,13 @@ class JaxprEqn:
     (b:float64[] = mul 2.0:float64[] a, 'mul')
     """
 
-    invars: Sequence[Any]
+    invars: Sequence[Var | Literal]
     outvars: Sequence[Var]
     primitive: Any
     params: dict[str, Any]
     effects: Any = frozenset()
     source_info: Any = None
-    ctx: Any = None
+    ctx: object = None
 
     def replace(self, **changes: Any) -> JaxprEqn:
         """Return the same with some attributes changed."""
@@ -142,10 +142,10 @@ class Jaxpr:
         self,
         constvars: Sequence[Var],
         invars: Sequence[Var],
-        outvars: Sequence[Any],
+        outvars: Sequence[Var | Literal],
         eqns: Sequence[JaxprEqn],
         effects: Any = frozenset(),
-        debug_info: Any = None,
+        debug_info: object = None,
         is_high: bool = False,
     ) -> None:
         self.constvars, self.invars, self.outvars = list(constvars), list(invars), list(outvars)

@@ -10,7 +10,7 @@ import dataclasses
 import inspect
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import scipy.sparse
@@ -31,7 +31,7 @@ from fungrad.scipy.arguments import cast, operand
 from fungrad.scipy.glossary import public, public_like
 from fungrad.scipy.sparse import products
 from fungrad.scipy.sparse.arrays import SparseArray, is_sparse
-from fungrad.typing import Array, ArrayLike
+from fungrad.typing import Array, ArrayLike, PyTree
 
 __all__ = ["bicgstab", "cg", "gmres", "spsolve"]
 __dir__ = __all__.copy
@@ -39,6 +39,12 @@ tell_missing(globals())
 
 T = TypeVar("T")
 """An array, or a pytree of arrays."""
+
+SparseMatrix: TypeAlias = SparseArray | scipy.sparse.sparray | scipy.sparse.spmatrix
+Operator: TypeAlias = (
+    Callable[[Any], Any] | ArrayLike | SparseMatrix | scipy.sparse.linalg.LinearOperator
+)
+"""What multiplies: a function, a matrix, or what SciPy takes for one."""
 
 Settings = tuple[Any, Any, int | None, int | None]
 
@@ -190,15 +196,15 @@ def _tolerances(rtol: Any, atol: Any, tol: Any) -> tuple[Any, Any]:
 
 @public
 def cg(
-    A: Any,
+    A: Operator,
     b: T,
-    x0: Any = None,
+    x0: PyTree = None,
     *,
     rtol: float = 1e-5,
     atol: float = 0.0,
     maxiter: int | None = None,
-    M: Any = None,
-    callback: Callable[..., Any] | None = None,
+    M: Operator | None = None,
+    callback: Callable[[Array], object] | None = None,
     tol: float | None = None,
 ) -> tuple[T, Array]:
     """Solve ``A x = b`` by conjugate gradients, for a symmetric (Hermitian) positive definite matrix.
@@ -250,15 +256,15 @@ def cg(
 
 @public_like(cg)
 def bicgstab(
-    A: Any,
+    A: Operator,
     b: T,
-    x0: Any = None,
+    x0: PyTree = None,
     *,
     rtol: float = 1e-5,
     atol: float = 0.0,
     maxiter: int | None = None,
-    M: Any = None,
-    callback: Callable[..., Any] | None = None,
+    M: Operator | None = None,
+    callback: Callable[[Array], object] | None = None,
     tol: float | None = None,
 ) -> tuple[T, Array]:
     """Solve ``A x = b`` by the stabilized method of biconjugate gradients, for any square matrix.
@@ -275,16 +281,16 @@ def bicgstab(
 
 @public_like(cg)
 def gmres(
-    A: Any,
+    A: Operator,
     b: T,
-    x0: Any = None,
+    x0: PyTree = None,
     *,
     rtol: float = 1e-5,
     atol: float = 0.0,
     restart: int | None = None,
     maxiter: int | None = None,
-    M: Any = None,
-    callback: Callable[..., Any] | None = None,
+    M: Operator | None = None,
+    callback: Callable[[float], object] | None = None,
     tol: float | None = None,
 ) -> tuple[T, Array]:
     """Solve ``A x = b`` by the generalized minimal residual method, for any square matrix.
@@ -307,7 +313,7 @@ def gmres(
 
 
 @public
-def spsolve(A: Any, b: ArrayLike) -> Array:
+def spsolve(A: SparseMatrix, b: ArrayLike) -> Array:
     """Solve ``A x = b`` for a sparse matrix, by elimination.
 
     Parameters
