@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fungrad.core.nodes import register_node
 from fungrad.core.types import ArrayType, array_type, float0, kind_of, type_of
 from fungrad.primitives.shaping import full
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 __all__ = [
     "AbstractValue",
@@ -63,13 +67,13 @@ class ShapedArray(AbstractValue):
 
     def __init__(
         self,
-        shape: Any,
-        dtype: Any,
+        shape: Sequence[int],
+        dtype: DTypeLike,
         weak_type: bool = False,
         *,
-        sharding: Any = None,
+        sharding: object = None,
         vma: Any = frozenset(),
-        memory_space: Any = None,
+        memory_space: object = None,
     ) -> None:
         self.type = array_type(tuple(shape), np.dtype(dtype), bool(weak_type))
         self.sharding, self.vma, self.memory_space = sharding, vma, memory_space

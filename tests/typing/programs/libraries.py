@@ -1,10 +1,11 @@
-"""What functions of fungrad.scipy, nn, random and training take and return."""
+"""What functions of fungrad.scipy, nn, random, training, sharding and extend take and return."""
 
 from typing import assert_type
 
 import numpy as np
 
-from fungrad import nn, random, scipy, training
+from fungrad import nn, random, scipy, sharding, training
+from fungrad.extend import core
 from fungrad.typing import Array
 
 x: Array = np.ones((3, 3))
@@ -36,6 +37,10 @@ matrix = scipy.sparse.coo_array((x[0], (x[0], x[0])), shape=(3, 3))
 assert_type(matrix @ row, Array)
 assert_type((matrix @ matrix).toarray(), Array)
 assert_type(scipy.sparse.linalg.spsolve(matrix, x[0]), Array)
+assert_type(scipy.sparse.linalg.cg(x, row, callback=lambda v: v.sum()), tuple[Array, Array])
+assert_type(scipy.sparse.linalg.gmres(lambda v: x @ v, row, M=matrix), tuple[Array, Array])
+assert_type(core.concrete_or_error(int, x[0, 0]), int)
+sharding.Mesh(["cpu", "cpu"], "i").share("i")
 scipy.optimize.minimize(lambda v: (v["a"] ** 2).sum(), {"a": x}).x
 
 key = random.key(0)
@@ -61,6 +66,9 @@ for i in training.progress(range(3)):
 
 scipy.special.gammaln(x, 1, 2, 3)  # error
 scipy.special.gama(x)  # error
+scipy.sparse.linalg.cg(x, row, callback=1)  # error
+core.gensym()(1)  # error
+sharding.make_mesh((2,), ("i",), devices=x)  # error
 scipy.linalg.expm(x, check=False)  # error
 random.normal(key, "wide")  # error
 random.normal((2,), key)  # error
