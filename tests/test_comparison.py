@@ -9,6 +9,8 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
+from fungrad.compile.native import with_kernels_of_devices
+from fungrad.compile.simplify import simplify
 from fungrad.compile.targets import host
 from fungrad.compile.tiers import CALLS
 from fungrad.core import config
@@ -106,15 +108,18 @@ def waiting(monkeypatch):
 
 def accelerators(monkeypatch):
     cupy = make_module()
-    assert not target_of(cupy).on_host  # of which alone lower.py makes kernels
-    assert "kernels on GPUs" in (ROOT / "README.md").read_text("utf-8")
+    assert not target_of(cupy).on_host
+    expr = simplify(fg.make_expr(lambda x: fnp.exp(x) * x @ fnp.sort(x))(X))
+    names = [equation.primitive.name for equation in with_kernels_of_devices(expr).equations]
+    assert sorted(names) == ["dot_general", "kernel", "sort"]
+    assert (ROOT / "benchmarks" / "results" / "2026-11-26-h100.md").exists()
 
 
 def machines(monkeypatch):
     mesh = make_mesh((3,), ("i",))
     total = shard_map(lambda x: fg.lax.psum(x, "i"), mesh=mesh, in_specs=P("i"), out_specs=P())
     np.testing.assert_allclose(fg.grad(lambda x: fnp.sum(total(x) ** 2))(X), [2 * X.sum()] * 3)
-    assert "(NCCL)" in (ROOT / "docs" / "distributed.md").read_text("utf-8")
+    assert "NCCL on one GPU" in (ROOT / "docs" / "distributed.md").read_text("utf-8")
 
 
 def floats(monkeypatch):
@@ -145,8 +150,8 @@ CLAIMS = {
     "`x[i] = v`": ("yes, views too", assignment),
     "compiled": ("to calls of NumPy's, then kernels of LLVM", compiled),
     "first call waits for it": ("no", waiting),
-    "GPU, TPU": ("GPU by CuPy, one call after another, no kernels; not tried on a device", accelerators),
-    "several devices, several machines": ("processes over MPI, tried on one machine; from GPU to GPU through the host", machines),
+    "GPU, TPU": ("GPU by CuPy: fused kernels, and one call after another", accelerators),
+    "several devices, several machines": ("processes over MPI, tried on one machine; from GPU to GPU by NCCL, tried on one GPU", machines),
     "default floats": ("double, as in NumPy", floats),
     "libraries built on it": ("[JAX's, many of them](coming_from_jax.md)", libraries),
     "first release": ("not yet", release),
