@@ -116,8 +116,10 @@ class Meeting:
 
     def _all(self, rule: Callable[..., Messages[Any]], arrays: Sequence[Any]) -> Messages[Any]:
         marks = yield from self._agree()
+        if self.device is not None:
+            yield from self.device.turn()
         if self.device is not None and are_apart(marks):
-            yield from self.device.begin(self.members, self.place, marks, self.by_mpi)
+            yield from self.device.join(self.members, self.place, marks, self.by_mpi)
         else:
             self.xp, arrays = np, [to_host(x) for x in arrays]
         return (yield from rule(self, *arrays))

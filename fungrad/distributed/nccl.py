@@ -177,14 +177,17 @@ class OnDevice:
             finally:
                 self._written = self._event(self._stream)
 
-    def begin(
-        self, members: tuple[int, ...], place: int, marks: tuple[int, ...], by_mpi: ByMPI
-    ) -> Messages[None]:
-        """Wait for the turn to send, and for the communicator of the members."""
-        self.size, self.place = len(members), place
+    def turn(self) -> Messages[None]:
+        """Wait until what was begun before is done; also if nothing is to be sent, for who comes after waits for this alone."""
         before, self._before = self._before, None
         if before is not None:
             yield Passed(before), None
+
+    def join(
+        self, members: tuple[int, ...], place: int, marks: tuple[int, ...], by_mpi: ByMPI
+    ) -> Messages[None]:
+        """Wait for the communicator of the members."""
+        self.size, self.place = len(members), place
         key = members, marks
         if key not in self.having.communicators:
             identity = np.zeros(IDENTITY, np.int8)

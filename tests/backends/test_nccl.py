@@ -3,6 +3,7 @@
 import importlib
 import sys
 import types
+import weakref
 
 import numpy as np
 import pytest
@@ -64,7 +65,7 @@ def test_messages(cupy, nccl, dtype, shape):
     x = cupy.asarray(host)
     here = side(cupy, nccl, x)
     mark = here.mark
-    through(here, here.begin((0,), 0, (mark,), Broadcast()))
+    through(here, here.join((0,), 0, (mark,), Broadcast()))
     for messages, expected in [
         (here.gather(x), host[None]),
         (here.first(x), host),
@@ -83,7 +84,7 @@ def test_results_outlive_what_they_were_computed_in(cupy, nccl):
     """The memory of the stream of messages is used again by later ones, while others may still read results."""
     x = cupy.asarray(np.arange(1e6))
     here = side(cupy, nccl, x)
-    through(here, here.begin((0,), 0, (here.mark,), Broadcast()))
+    through(here, here.join((0,), 0, (here.mark,), Broadcast()))
     copies = []
     for k in range(20):
         found = through(here, here.gather(x + k))
@@ -91,6 +92,25 @@ def test_results_outlive_what_they_were_computed_in(cupy, nccl):
         del found
     for k, copy in enumerate(copies):
         np.testing.assert_array_equal(copy.get(), [np.arange(1e6) + k])
+
+
+def test_turns(cupy, nccl):
+    """Who was begun later waits, and holds on to nobody afterwards."""
+    x = cupy.asarray(np.ones(3))
+    first = side(cupy, nccl, x)
+    meeting = types.SimpleNamespace(done=False)
+    second = OnDevice(first.having, meeting, 0)
+    third = OnDevice(first.having, types.SimpleNamespace(done=False), 0)
+    assert through(second, second.turn()) is None  # for the first is done
+    turn = third.turn()
+    request, _ = next(turn)
+    assert not request.Test()
+    meeting.done = True
+    assert request.Test()
+    assert next(turn, "its turn") == "its turn"
+    kept = weakref.ref(request)
+    del request, turn
+    assert kept() is None
 
 
 def test_who_has_a_device_of_its_own():
@@ -120,7 +140,7 @@ def test_a_communicator_that_cannot_be_founded(cupy, nccl, monkeypatch):
 
     monkeypatch.setattr(nccl, "NcclCommunicator", refuse)
     with pytest.raises(DistributedError, match="NCCL connects no devices: no route"):
-        through(here, here.begin((0,), 0, (here.mark,), Broadcast()))
+        through(here, here.join((0,), 0, (here.mark,), Broadcast()))
 
 
 def test_identities_of_cupy_13(cupy, nccl, monkeypatch):
@@ -130,5 +150,5 @@ def test_identities_of_cupy_13(cupy, nccl, monkeypatch):
     monkeypatch.setattr(nccl, "get_unique_id", lambda: numbers)
     monkeypatch.setattr(nccl, "NcclCommunicator", lambda *given: given)
     here = side(cupy, nccl, cupy.asarray(np.ones(3)))
-    through(here, here.begin((0,), 0, (here.mark,), Broadcast()))
+    through(here, here.join((0,), 0, (here.mark,), Broadcast()))
     assert here.comm == (1, numbers, 0)

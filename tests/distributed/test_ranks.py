@@ -57,6 +57,33 @@ def test_messages_from_device_to_device(count, tmp_path, monkeypatch):
             np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12, err_msg=message)
 
 
+def test_processes_that_share_a_device():
+    """NCCL refuses them, so their arrays go through the memory of the host."""
+    needs_mpi()
+    program = (
+        "import sys, numpy as np, fungrad as fg\n"
+        "from fungrad import distributed, lax\n"
+        "from tests.backends import nccl_on_host\n"
+        "from tests.backends.fake_cupy import make_stand_in\n"
+        "from tests.distributed.cases import P, make_mesh, shard_map\n"
+        "distributed.initialize()\n"
+        "sys.modules['cupy'] = cupy = make_stand_in()\n"
+        "sys.modules['cupy.cuda.nccl'] = nccl_on_host.installed_in(cupy)\n"
+        "nccl_on_host.Device.pci_bus_id = property(lambda self: 'one', lambda self, _: None)\n"
+        "mesh = make_mesh((2,), ('i',))\n"
+        "f = shard_map(lambda x: x * lax.psum(x, 'i'), mesh=mesh, in_specs=P('i'), out_specs=P('i'))\n"
+        "x = np.arange(1.0, 2001.0)\n"
+        "for g in (f, fg.jit(f), fg.grad(lambda x: f(x).sum())):\n"
+        "    for _ in range(3):\n"
+        "        found = g(cupy.asarray(x))\n"
+        "        assert isinstance(found, cupy.ndarray)\n"
+        "        np.testing.assert_allclose(found.get(), g(x), rtol=1e-13)\n"
+        "assert not nccl_on_host.counts\n"
+    )
+    ended = launch(2, "-c", program)
+    assert ended.returncode == 0, ended.stderr[-3000:]
+
+
 def test_processes_listen_to_this_machine_alone(tmp_path):
     """The launcher's own port aside, which MPICH has open to all."""
     needs_mpi()
