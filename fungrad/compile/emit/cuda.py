@@ -10,7 +10,7 @@ from fungrad.compile.emit.cuda_form import CudaText, Form, Launch
 from fungrad.compile.emit.cuda_types import accumulated_in, c_type, literal, operation
 from fungrad.compile.emit.types import combining, identity
 from fungrad.compile.kernels.kernel import REDUCTIONS, Kernel
-from fungrad.compile.kernels.machine import BESIDE, FEW, in_parts
+from fungrad.compile.kernels.machine import BESIDE, FEW, blocks_share
 from fungrad.compile.kernels.operations import DType, Node
 from fungrad.compile.kernels.spaces import (
     Pass,
@@ -91,7 +91,7 @@ class _Rows(Form):
         """Whether several blocks are to share a row: if the rows are few and long, and one pass over them is enough."""
         _, *later = passes(self.kernel)
         once = not any(found.sums or found.writes for found in later)
-        return once and in_parts(self.count, self.length, self.across)
+        return once and blocks_share(self.count, self.length, self.across)
 
     def written(self) -> CudaText:
         blocks = -(-self.count // self.together)

@@ -18,7 +18,7 @@ from fungrad.compile.kernels.build import REDUCERS, Builder, is_reduced
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.group import Group
 from fungrad.compile.kernels.kernel import Kernel
-from fungrad.compile.kernels.machine import HOST, Machine, in_parts
+from fungrad.compile.kernels.machine import HOST, Machine, blocks_share
 from fungrad.compile.kernels.meaning import is_of_elements, operations_of
 from fungrad.compile.kernels.operations import computed_in
 from fungrad.compile.kernels.orders import shown
@@ -206,7 +206,7 @@ class _Fuser:
             type_ = self.types[v]
             if type_.shape == shape:
                 places = list(range(type_.ndim))
-            elif shape == group.space and not self._is_in_parts(group):
+            elif shape == group.space and not self._is_shared(group):
                 places = group.kept
             else:
                 return False
@@ -214,11 +214,11 @@ class _Fuser:
                 return False
         return True
 
-    def _is_in_parts(self, group: Group) -> bool:
+    def _is_shared(self, group: Group) -> bool:
         """Whether blocks of a device share the rows of a group."""
         rows, size = math.prod([group.space[a] for a in group.kept]), math.prod(group.space)
         beside = len(group.space) - 1 in group.kept
-        return self.machine.parts and in_parts(rows, size // rows, beside)
+        return self.machine.shares and blocks_share(rows, size // rows, beside)
 
     def _merge(self, into: Group, group: Group) -> None:
         into.axes = group.axes if into.axes is None else into.axes

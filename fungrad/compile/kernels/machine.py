@@ -20,18 +20,18 @@ class Machine(NamedTuple):
         what is one by one is as good.
     places
         Whether arrays that are put together are computed in their places, by whatever computes them.
-    parts
-        Whether `in_parts` is to hold for rows that are few and long.
+    shares
+        Whether several units of it share a row, where `blocks_share` says so.
     """
 
     scalars: type[Namespace]
     vectors: bool
     places: bool
-    parts: bool
+    shares: bool
 
 
-HOST = Machine(Namespace, vectors=True, places=True, parts=False)
-DEVICE = Machine(DeviceNamespace, vectors=False, places=False, parts=True)
+HOST = Machine(Namespace, vectors=True, places=True, shares=False)
+DEVICE = Machine(DeviceNamespace, vectors=False, places=False, shares=True)
 
 FEW = 64
 """Rows that are too few to keep a device busy, with a block of threads for each."""
@@ -41,7 +41,7 @@ LONG = 1 << 13
 """Elements of a row from which several blocks may share it."""
 
 
-def in_parts(rows: int, length: int, beside: bool) -> bool:
+def blocks_share(rows: int, length: int, beside: bool) -> bool:
     """Whether rows are so few and long that blocks share them.
 
     Blocks do not wait for each other: what goes on with the results of such rows, element by element, is another kernel.
