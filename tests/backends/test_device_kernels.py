@@ -139,6 +139,16 @@ def test_dtypes(cupy, dtype):
     check(cupy, f, x, rtol={"f2": 2e-3, "f4": 1e-6, "c8": 1e-6}.get(dtype, 1e-14))
 
 
+def test_equal_kernels_are_compiled_once(cupy, launched):
+    def f(xs):
+        return [fnp.sum(fnp.tanh(x) * x) for x in xs]
+
+    xs = list(np.random.default_rng(0).normal(size=(5, 40)))
+    found = fg.jit(f)([cupy.asarray(x) for x in xs])
+    np.testing.assert_allclose([x.get() for x in found], f(xs), rtol=1e-13)
+    assert launched == ["kernel0"] * 5
+
+
 def test_arrays_in_other_orders(cupy, launched):
     """What lies as an argument does is CuPy's to compute then; of what is seen of sums, no order is."""
     x = np.random.default_rng(0).normal(size=(7, 5, 3))

@@ -22,9 +22,18 @@ def available(xp: ModuleType) -> bool:
 
 
 def compile_kernels(xp: ModuleType, kernels: Sequence[Kernel]) -> list[Callable[..., Any]]:
-    """Return functions that run kernels on arrays of the library `xp`: operands in, a result out, or a tuple of several."""
-    texts = [cuda_text(kernel, f"kernel{k}") for k, kernel in enumerate(kernels)]
-    text = "\n".join([x.text for x in texts])
+    """Return functions that run kernels on arrays of the library `xp`: operands in, a result out, or a tuple of several.
+
+    All are compiled together, equal ones once.
+    """
+    named: dict[str, CudaText] = {}
+    texts = []
+    for kernel in kernels:
+        plain = cuda_text(kernel, "kernel").text
+        if plain not in named:
+            named[plain] = cuda_text(kernel, f"kernel{len(named)}")
+        texts.append(named[plain])
+    text = "\n".join([x.text for x in named.values()])
     module = xp.RawModule(code=prelude(text) + text, options=OPTIONS)
     return [_function(xp, module, *found) for found in zip(kernels, texts, strict=True)]
 
