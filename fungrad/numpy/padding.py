@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,14 +17,17 @@ from fungrad.numpy.shaping import is_sequence, same_array
 from fungrad.primitives.slices import Pad, index_axis, slice_axis
 
 
+def _padded(x: Tracer, widths: Sequence[tuple[int, int]], value: Any) -> Any:
+    """Pad with a constant, a number or a 0-d tracer."""
+    if not any(map(any, widths)):
+        return x
+    low, high = zip(*widths, strict=True)
+    return Pad(low, high, (0,) * x.ndim)(x, cast(as_tracer(value), x.dtype))
+
+
 def pad_axis(x: Tracer, axis: int, low: int, high: int, value: Any) -> Any:
     """Pad one axis with a constant, a number or a 0-d tracer."""
-    if not low and not high:
-        return x
-    lows, highs, zeros = [0] * x.ndim, [0] * x.ndim, (0,) * x.ndim
-    lows[axis], highs[axis] = low, high
-    value = cast(as_tracer(value), x.dtype)
-    return Pad(tuple(lows), tuple(highs), zeros)(x, value)
+    return _padded(x, [(low, high) if a == axis else (0, 0) for a in range(x.ndim)], value)
 
 
 def _pairs(name: str, given: Any, ndim: int) -> list[tuple[Any, ...]]:
@@ -47,6 +50,8 @@ def _pairs(name: str, given: Any, ndim: int) -> list[tuple[Any, ...]]:
 
 def _pad_constant(x: Tracer, widths: list[tuple[int, int]], constant_values: Any = 0) -> Any:
     values = _pairs("constant_values", constant_values, x.ndim)
+    if values and all(value is values[0][0] for pair in values for value in pair):
+        return _padded(x, widths, values[0][0])
     for axis, ((low, high), (before, after)) in enumerate(zip(widths, values, strict=True)):
         if before is after:
             x = pad_axis(x, axis, low, high, before)

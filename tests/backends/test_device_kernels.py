@@ -88,15 +88,29 @@ def softmax(x):
 
 
 @pytest.mark.parametrize(
-    ("shape", "kernels"),
-    [((64, 100), 1), ((100, 9000), 1), ((9000,), 2), ((3, 9000), 2), ((9000, 3), 1)],
+    ("shape", "kernels", "launches"),
+    [((64, 100), 1, 1), ((100, 9000), 1, 1), ((9000,), 2, 4), ((3, 9000), 2, 4), ((9000, 3), 1, 1)],
 )
-def test_rows_that_several_blocks_share_end_a_kernel(cupy, launched, shape, kernels):
+def test_rows_that_several_blocks_share_end_a_kernel(cupy, launched, shape, kernels, launches):
     """What comes after the sum of few long rows is no part of its kernel, for it would run in few blocks."""
     x = np.random.default_rng(0).normal(size=shape)
-    assert sum(isinstance(space, tuple) for space in spaces(softmax, x)) == min(kernels, 1)
+    assert sum(isinstance(space, tuple) for space in spaces(softmax, x)) == kernels
     check(cupy, softmax, x)
-    assert len(launched) == kernels
+    assert len(launched) == launches
+
+
+def test_what_is_several_launches_of_cupy_is_a_kernel_by_itself(cupy, launched):
+    x = np.random.default_rng(0).normal(size=(4, 5))
+    alone = {
+        "reduce_sum": lambda x: fnp.sum(x, 0),
+        "pad": lambda x: fnp.pad(x, 1),
+        "concatenate": lambda x: fnp.concatenate([x, x]),
+    }
+    for f in alone.values():
+        assert sum(isinstance(space, tuple) for space in spaces(f, x)) == 1
+        check(cupy, f, x)
+    assert len(launched) == len(alone)
+    assert spaces(fnp.sin, x) == ["sin"]
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])

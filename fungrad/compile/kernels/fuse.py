@@ -358,6 +358,8 @@ class _Fuser:
         least = 2 if group.space else SCALARS
         if self.placed_in.issuperset([v for n in members for v in self.given[n][0].outputs]):
             least = 1  # it spares a copy
+        if not self.machine.vectors and not all(self._is_alone(number) for number in members):
+            least = 1
         if not self.every and self._work(members) < least:
             return None
         builder = Builder(self.views, group.space, group.axes)
@@ -381,6 +383,11 @@ class _Fuser:
         first, last = (0, kernel.rows) if in_columns(kernel) else (kernel.rows, len(kernel.space))
         along = merged(kernel, range(first, last))
         return bool(along) and along[-1].length < SHORTEST and math.prod(kernel.space) > SMALL
+
+    def _is_alone(self, number: int) -> bool:
+        """Whether an equation is one launch by itself: what joins, or reduces, is several of CuPy's."""
+        primitive = self.given[number][0].primitive
+        return primitive.view or is_of_elements(primitive)
 
     def _work(self, members: Sequence[int]) -> int:
         """Return how many passes over memory a group would be."""
