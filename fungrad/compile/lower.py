@@ -237,8 +237,8 @@ class Program(Keeper):
 
         # The collector stays on: this goes on while other threads run what is the user's.
         with Span("kernels", self.label):
-            source = source_with_kernels(self.expr, self.borrowed, self.donated, xp)
-            return source and Native(self.bound(source, xp, rounds, False), source.loops)
+            found = source_with_kernels(self.expr, self.borrowed, self.donated, xp)
+            return found and Native(self.bound(found, xp, rounds, False), found.loops, found.alone)
 
     def bound(
         self, source: PythonSource, xp: ModuleType, *options: Any

@@ -21,7 +21,7 @@ from fungrad.compile.kernels.units import without_units
 from fungrad.compile.libraries import Fourier, with_libraries
 from fungrad.compile.peak import peak
 from fungrad.compile.schedule import schedule
-from fungrad.compile.steps import Call, Control, Schedule, within
+from fungrad.compile.steps import Call, Control, Free, Schedule, within
 from fungrad.compile.targets import device, host
 from fungrad.core.backend import NUMPY, Target, target_of
 from fungrad.core.expr import Expr
@@ -105,4 +105,7 @@ def source_with_kernels(
         functions = device.compile_kernels(xp, [x for x in found if isinstance(x, Kernel)])
     for fused, function in zip(kernels, functions, strict=True):
         fused.compiled(function)
-    return python_source(steps)
+    alone = all(isinstance(step, (Call, Free)) for step in steps.steps) and all(
+        isinstance(x, Fused) for x in _called(steps)
+    )
+    return python_source(steps)._replace(alone=alone)

@@ -36,7 +36,8 @@ LONG = 0.02
 GLANCE = 1e-3
 """After about how many seconds a loop looks whether there is machine code of it."""
 BREAK = 1e-4
-"""For how many seconds it then stands back, for the thread that compiles: Python has it wait 5 ms otherwise, each time it has read a file."""
+"""For how many seconds it then stands back, for the thread that compiles: Python has it wait 5 ms otherwise, each time it has read a file.
+So do calls of a program that is to get kernels."""
 FEW = 8
 """Loops of fewer rounds do not look."""
 GIVEN_UP = 16
@@ -63,10 +64,13 @@ class Native(NamedTuple):
         What runs it.
     loops
         Whether Python runs loops of it.
+    alone
+        Whether it calls nothing else, so that what NumPy does where it would warn does not matter.
     """
 
     function: Function
     loops: bool
+    alone: bool = False
 
 
 def rounds(n: int | None = None) -> Iterable[Any]:
@@ -110,6 +114,7 @@ class Tier:
         self.seconds = 0.0
         self.failures = 0
         self._asked = False
+        self._stood_back = 0.0  # when, last
         self._making = threading.Lock()
         self._begun: dict[int, _Begun] = {}  # by thread: the call whose loops may begin anew
 
@@ -135,16 +140,20 @@ class Tier:
             native = self.native
             if native is None or not (usual or _ignores_underflow()):
                 return self._unobserved(library, arguments)
-            float_modes.set(RERUN_MODES)
             try:
-                results = native.function(*arguments)
+                if native.alone:
+                    results = native.function(*arguments)
+                else:
+                    float_modes.set(RERUN_MODES)
+                    try:
+                        results = native.function(*arguments)
+                    finally:
+                        float_modes.set(before)
                 if self.failures:
                     self.failures -= 1
                 return results
             except (Rerun, np.linalg.LinAlgError):  # NumPy's functions fail in turn
                 self._failed()
-            finally:
-                float_modes.set(before)
             # Not in the block above: its errors are not the context of others.
             return self._unobserved(library, arguments)
 
@@ -165,8 +174,12 @@ class Tier:
         finally:
             self._begun.pop(thread, None)
             self.calls += 1  # other threads may count meanwhile
-            self.seconds += time.perf_counter() - begun.time
-            if self.calls >= CALLS or self.seconds >= LONG:
+            now = time.perf_counter()
+            self.seconds += now - begun.time
+            if self._asked and now - self._stood_back > GLANCE and BACKGROUND.busy:
+                time.sleep(BREAK)
+                self._stood_back = time.perf_counter()
+            elif self.calls >= CALLS or self.seconds >= LONG:
                 self._ask()
 
     def _in_blocks(self, blocks: Function, arguments: Sequence[Any]) -> list[Any]:

@@ -288,7 +288,9 @@ class Trace(Capturing):
             if holder.setdefault(0, me) != me:
                 self.turn.wait()
             variable = len(types)
-            self.sources[len(equations) :] = (source,)  # an interrupt may have left one too many
+            if len(self.sources) > len(equations):  # an interrupt has left one too many
+                del self.sources[len(equations) :]
+            self.sources.append(source)
             types += out_types
             equations.append((primitive, inputs, (variable,)))
             holder.pop(0, None)

@@ -49,6 +49,7 @@ def implements(
     contiguous: bool = False,
     creates: bool = False,
     zero_d: bool | None = None,
+    alone: Function | None = None,
 ) -> Callable[[Function], Function]:
     """Decorate what a NumPy function does when some argument is a tracer.
 
@@ -73,6 +74,8 @@ def implements(
     zero_d
         Whether a result without axes is always an array, as of functions that create arrays, or always a
         scalar. By default what shows elements of an array is an array, and all else a scalar.
+    alone
+        What the function does with a tracer and no options, where that is a new scalar.
 
     Returns
     -------
@@ -85,7 +88,9 @@ def implements(
             from fungrad.numpy.of_floats import of_floats  # few functions need it
 
             rule = of_floats(rule, numpy_function)
-        traced = _of_tracers(rule, numpy_function, view, writable, contiguous, creates, zero_d)
+        traced = _of_tracers(
+            rule, numpy_function, view, writable, contiguous, creates, zero_d, alone
+        )
         lenient = lenient_parameters(rule)
         promotes = not (view or creates) or numpy_function in (np.einsum, np.linspace)
 
@@ -134,6 +139,7 @@ def _of_tracers(
     contiguous: bool,
     creates: bool,
     zero_d: bool | None,
+    alone: Function | None,
 ) -> Function:
     """Return what a function does where an argument is a tracer: its rule, with `out`, and results as NumPy's lie in memory."""
     place = place_of_out(rule)
@@ -149,6 +155,8 @@ def _of_tracers(
             from fungrad.numpy.narrow import call  # few programs need it
 
             return call(traced, args, kwargs)
+        if alone is not None and not kwargs and len(args) == 1 and type(args[0]) is Tracer:
+            return alone(args[0])
         if kwargs or len(args) > 1:  # options, after the array
             if lenient:
                 args = as_numpy_takes_them(lenient, args, kwargs)

@@ -167,7 +167,7 @@ def _total(numpy_function: Any, ufunc: np.ufunc) -> Any:
     def rule(a: Any, *args: Any, **kwargs: Any) -> Any:
         return reduce(ufunc, a, *args, **kwargs)
 
-    return implemented(rule, numpy_function)
+    return implemented(rule, numpy_function, alone=functools.partial(reduce, ufunc))
 
 
 sum, prod = _total(np.sum, np.add), _total(np.prod, np.multiply)
@@ -179,7 +179,7 @@ def _extremum(numpy_function: Any, alias: Any, ufunc: np.ufunc) -> Any:
         """Elements that tie for it share the derivative equally."""
         return reduce(ufunc, a, axis, None, *args, **kwargs)
 
-    return implemented(rule, numpy_function, alias)
+    return implemented(rule, numpy_function, alias, alone=functools.partial(reduce, ufunc))
 
 
 max, min = _extremum(np.max, np.amax, np.maximum), _extremum(np.min, np.amin, np.minimum)

@@ -56,11 +56,14 @@ class PythonSource(NamedTuple):
         The constants and primitives that they refer to, by name.
     loops
         Whether there are loops in it.
+    alone
+        Whether it calls nothing but kernels, which notice floating-point errors themselves.
     """
 
     functions: tuple[Definition, ...]
     bindings: dict[str, Any]
     loops: bool = False
+    alone: bool = False
 
     @property
     def text(self) -> str:
