@@ -59,6 +59,22 @@ if importlib.util.find_spec("fungrad.__main__"):
     runpy.run_module("fungrad", run_name="__main__")
 """
 
+WITH_PLUGIN = """
+import fungrad as fg
+import fungrad.numpy as fnp
+import pytest
+
+
+@pytest.mark.no_nans
+def test_no_nans():
+    fg.jit(fnp.log)(-1.0)
+
+
+def test_snapshot(expr_snapshot):
+    expr_snapshot(fg.make_expr(fnp.sin)(1.0))
+"""
+"""Tests of somebody who has installed the wheel and pytest: the plugin is there by its entry point. The first must fail."""
+
 
 def build() -> tuple[Path, Path]:
     """Return a new wheel, made of a new sdist, and that."""
@@ -110,10 +126,27 @@ def check_sdist(path: Path, folder: Path) -> None:
     )
 
 
+def check_plugin(python: str, folder: Path) -> None:
+    """Fail unless pytest, installed beside the wheel, has the plugin without being told of it."""
+    run(
+        [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "pytest"], folder
+    )
+    (folder / "test_it.py").write_text(WITH_PLUGIN, encoding="utf-8")
+    pytest = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
+    run([*pytest, "--update-snapshots", "-k", "snapshot"], folder)
+    done = subprocess.run(pytest, cwd=folder, env=_clean(), capture_output=True, text=True)
+    if "1 failed, 1 passed" not in done.stdout or "FloatingPointError" not in done.stdout:
+        sys.exit(f"the plugin does not do what it should where it is installed:\n{done.stdout}")
+
+
 def run(command: list[str], folder: Path, **variables: str) -> None:
     """Run a command in a folder, where Python finds nothing of this repository."""
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    subprocess.run(command, cwd=folder, env={**environment, **variables}, check=True)
+    subprocess.run(command, cwd=folder, env={**_clean(), **variables}, check=True)
+
+
+def _clean() -> dict[str, str]:
+    """Return the environment without what makes Python or pytest find this repository, or options of its tests."""
+    return {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTEST_ADDOPTS")}
 
 
 def main() -> None:
@@ -131,6 +164,7 @@ def main() -> None:
             folder,
         )
         run([python, "-W", "error", "-c", PROGRAM], folder)
+        check_plugin(python, folder)
     print(f"{wheel.name} and {sdist.name} are fit to be given away")
 
 
