@@ -51,6 +51,7 @@ def outcomes(suite, options, arguments, limit=LIMIT):
         (Path(folder) / f"{PLUGIN}.py").write_text(REPORTER, "utf-8")
         reports, output = Path(folder) / "reports", Path(folder) / "output"
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
+        command += ["--continue-on-collection-errors"]
         command += ["-p", PLUGIN, suite, *arguments]
         path = os.pathsep.join([folder, str(ROOT), os.environ.get("PYTHONPATH", "")])
         with output.open("wb") as file:
