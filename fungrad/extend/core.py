@@ -86,7 +86,7 @@ T = TypeVar("T")
 get_aval = typeof
 array_types = {np.ndarray, np.generic}
 Effects = frozenset
-no_effects: frozenset[Any] = frozenset()
+no_effects: frozenset[object] = frozenset()
 max_dim, min_dim = max, min
 
 
@@ -166,10 +166,12 @@ def new_jaxpr_eqn(
     >>> new_jaxpr_eqn([x], [y], primitives.sin_p, {}, no_effects)
     y:float64[] = sin x
     """
-    return JaxprEqn(list(invars), list(outvars), primitive, dict(params), effects, source_info, ctx)
+    return JaxprEqn(
+        list(invars), list(outvars), primitive, dict(params), frozenset(effects), source_info, ctx
+    )
 
 
-def gensym(suffix: str = "") -> Callable[[AbstractValue], Var]:
+def gensym(suffix: str = "") -> Callable[[ShapedArray], Var]:
     """Return a function that makes variables of types, each with a name of its own.
 
     Examples
@@ -194,9 +196,9 @@ def check_jaxpr(jaxpr: Jaxpr) -> None:
         jaxpr.check()
         return
 
-    known: set[Any] = {*jaxpr.constvars, *jaxpr.invars}
+    known: set[Var] = {*jaxpr.constvars, *jaxpr.invars}
 
-    def check(atoms: Iterable[Any], where: str) -> None:
+    def check(atoms: Iterable[Var | Literal], where: str) -> None:
         missing = [v for v in atoms if not isinstance(v, Literal) and v not in known]
         if missing:
             raise JaxprTypeError(

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fungrad.core.config import settings
 from fungrad.core.expr import format_value
 from fungrad.core.types import type_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.transforms.call import as_operand, as_operands
+
+if TYPE_CHECKING:
+    from fungrad.transforms.avals import ShapedArray
 
 
 class Var:
@@ -25,7 +28,7 @@ class Var:
 
     __slots__ = ("aval", "name")
 
-    def __init__(self, aval: Any, name: str = "_") -> None:
+    def __init__(self, aval: ShapedArray, name: str = "_") -> None:
         self.aval, self.name = aval, name
 
     def __repr__(self) -> str:
@@ -57,7 +60,7 @@ class Literal:
 
     __slots__ = ("aval", "val")
 
-    def __init__(self, val: Any, aval: Any) -> None:
+    def __init__(self, val: Any, aval: ShapedArray) -> None:
         self.val, self.aval = val, aval
 
     def __repr__(self) -> str:
@@ -95,8 +98,8 @@ class JaxprEqn:
     outvars: Sequence[Var]
     primitive: Any
     params: dict[str, Any]
-    effects: Any = frozenset()
-    source_info: Any = None
+    effects: frozenset[object] = frozenset()
+    source_info: object = None
     ctx: object = None
 
     def replace(self, **changes: Any) -> JaxprEqn:
@@ -144,7 +147,7 @@ class Jaxpr:
         invars: Sequence[Var],
         outvars: Sequence[Var | Literal],
         eqns: Sequence[JaxprEqn],
-        effects: Any = frozenset(),
+        effects: frozenset[object] = frozenset(),
         debug_info: object = None,
         is_high: bool = False,
     ) -> None:
