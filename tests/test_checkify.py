@@ -272,3 +272,17 @@ def test_an_error_has_no_value_while_traced():
 def test_functions_that_ask_for_values():
     with pytest.raises(fg.ConcretizationError, match="checkify"):
         checkify.checkify(lambda x: x if x > 0 else -x)(1.0)
+
+
+@pytest.mark.parametrize("jit", [fg.jit, lambda f: f])
+def test_index_checks_hold_where_indices_are_clipped(jit):
+    take = jit(lambda x, i: x[i] + 1)
+    x = np.ones(3)
+    with fg.settings.out_of_bounds("jax"):
+        assert fg.jit(take)(x, 5) == 2
+        error, value = checkify.checkify(take, checkify.index_checks)(x, 5)
+        assert error.get().startswith("index 5 is out of bounds for axis 0 with size 3")
+        assert value == 0
+        error, value = checkify.checkify(take, checkify.div_checks)(x, 5)
+        assert error.get() is None
+        assert value == 2

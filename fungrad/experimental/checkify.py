@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from fungrad.core import tree
 from fungrad.core.backend import to_host
 from fungrad.core.checks import CheckError as CheckError
 from fungrad.core.checks import is_collected, report
+from fungrad.core.config import convention
 from fungrad.core.errors import api_boundary, here
 from fungrad.core.glossary import COMMON
 from fungrad.core.tracer import Tracer, known_value
@@ -255,7 +257,9 @@ def checkify(
 
     @transformed(checkify, f, kinds)
     def checked(*args: Any, **kwargs: Any) -> tuple[Error, Any]:
-        closure = close(label, lambda args, kwargs: f(*args, **kwargs), args, kwargs)
+        # Where NumPy's rules hold, what is out of bounds raises: JAX's clip it, or fill.
+        with convention("out_of_bounds", "numpy") if "index" in kinds else nullcontext():
+            closure = close(label, lambda args, kwargs: f(*args, **kwargs), args, kwargs)
         operands = [as_operand(x) for x in tree.leaves((args, kwargs))]
         run = shared(Checked, closure.program, kinds)
         text, *outputs = run(*closure.captured, *operands)

@@ -2,13 +2,16 @@
 
 import copy
 import importlib
+import inspect
 import pickle
+import sys
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from jax.experimental import checkify
 
 
 def test_arrays_are_of_jaxs_class():
@@ -198,3 +201,57 @@ def test_keys_have_a_dtype_of_their_own():
         assert key.dtype.type.__name__ == "prng_key"
         assert jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
         assert jax.jit(lambda k: k)(key).dtype == key.dtype
+
+
+def test_comparisons_of_whole_arrays_are_traced():
+    x = np.array([1.0, np.nan])
+    for compare, kwargs in (
+        (jnp.array_equal, {}),
+        (jnp.array_equal, {"equal_nan": True}),
+        (jnp.allclose, {"equal_nan": True}),
+        (jnp.array_equiv, {}),
+    ):
+        traced = jax.jit(lambda a, b, f=compare, k=kwargs: f(a, b, **k))
+        for y in (x, np.arange(2.0)):
+            assert traced(x, y).dtype == jnp.bool_
+            assert traced(x, y) == compare(x, y, **kwargs)
+
+
+def test_index_checks_find_what_is_clipped_otherwise():
+    take = jax.jit(lambda x, i: x[i])
+    x = jnp.ones(2)
+    assert take(x, 10) == 1
+    error, _ = checkify.checkify(take, errors=checkify.index_checks)(x, 10)
+    assert "out of bounds" in error.get()
+    error, y = checkify.checkify(take, errors=checkify.user_checks)(x, 10)
+    assert error.get() is None
+    assert y == 1
+
+
+def test_transformed_functions_have_signatures_of_their_own():
+    def f(x, *, y=1):
+        return x
+
+    for g in (jax.jit(f), jax.vmap(f), jax.grad(f)):
+        assert str(inspect.signature(g, follow_wrapped=False)) == "(x, *, y=1)"
+
+
+def test_types_say_where_arrays_are():
+    x = jnp.ones(2)
+    assert jax.typeof(x).sharding.is_fully_replicated
+    assert jax.typeof(x) == jax.core.ShapedArray((2,), jnp.float32)
+    jax.jit(lambda x: jax.typeof(x).sharding.device_set and x)(x)
+
+
+def test_modules_that_are_absent_have_no_dunder_names():
+    for name, module in list(sys.modules.items()):  # as unittest's assertWarns does
+        if name.partition(".")[0] == "jax":
+            assert getattr(module, "__warningregistry__", None) is None
+
+
+def test_pmap_says_which_argument_has_no_such_axis():
+    with pytest.raises(ValueError, match=r"along axis 0, but that has the shape \(\)"):
+        jax.pmap(lambda x, n: x * n)(jnp.ones((1, 2)), 3)
+    np.testing.assert_array_equal(
+        jax.pmap(lambda x, n: x * n, static_broadcasted_argnums=1)(jnp.ones((1, 2)), 3), [[3, 3]]
+    )

@@ -356,9 +356,10 @@ def namespace(
     def get(name: str) -> Any:
         if name in below:
             return importlib.import_module(f"{globals_['__name__']}.{name}")
-        found = idle[name] if name in idle else _found(sources, name)
-        private = name[:2] == "__" and name not in table
-        if found is _NOTHING or private or f"{jax}.{name}" in ABSENT:
+        found: Any = _NOTHING
+        if name[:2] != "__" or name in table:  # tools ask all modules for others
+            found = idle[name] if name in idle else _found(sources, name)
+        if found is _NOTHING or f"{jax}.{name}" in ABSENT:
             raise AttributeError(lacks(f"{jax}.{name}", ABSENT), name=name)
         own = getattr(found, "__module__", None) or ""
         parameters = table.get(name, ":value")

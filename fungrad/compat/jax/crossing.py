@@ -7,6 +7,7 @@ On the way in arrays are NumPy's own; on the way out they are of the class `Arra
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
 from typing import Any
 
@@ -270,6 +271,10 @@ class Crossed:
         if name == "inner":
             raise AttributeError(name)
         return getattr(self.inner, name)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self.inner)
 
     def __reduce__(self) -> Any:
         return Crossed, (self.inner,)

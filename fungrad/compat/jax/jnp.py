@@ -139,12 +139,12 @@ def histogram(
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     """Return whether shapes and elements are equal."""
-    return leave(np.asarray(fnp.array_equal(enter(a1), enter(a2), equal_nan)))
+    return _verdict(fnp.array_equal(enter(a1), enter(a2), equal_nan))
 
 
 def array_equiv(a1: Any, a2: Any) -> Any:
     """Return whether elements are equal once broadcast."""
-    return leave(np.asarray(fnp.array_equiv(enter(a1), enter(a2))))
+    return _verdict(fnp.array_equiv(enter(a1), enter(a2)))
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
@@ -249,8 +249,12 @@ def put_along_axis(
 
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Return whether all elements are nearly equal."""
-    close: Any = fnp.allclose(enter(a), enter(b), enter(rtol), enter(atol), equal_nan)
-    return close if type(close) is Tracer else leave(np.asarray(close))
+    return _verdict(fnp.allclose(enter(a), enter(b), enter(rtol), enter(atol), equal_nan))
+
+
+def _verdict(x: Any) -> Any:
+    """Return what NumPy says as a Python boolean as an array, which it is in JAX; what is traced stays so."""
+    return x if type(x) is Tracer else leave(np.asarray(x))
 
 
 def as_complex(x: Any) -> Any:

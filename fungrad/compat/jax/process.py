@@ -16,6 +16,7 @@ from fungrad.compat.jax.places import Places
 from fungrad.core.config import process_settings
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
+from fungrad.transforms.avals import ShapedArray
 
 SETTINGS = {"promotion": "jax", "out_of_bounds": "jax", "failures": "nan"}
 
@@ -45,6 +46,8 @@ def set_up() -> None:
     of_tracer.sort = vars(Array)["sort"]  # NumPy's sorts in place
     of_tracer.at = property(Places)
     of_tracer._trace = property(lambda self: self.owner)
+    of_types: Any = ShapedArray.__init__
+    of_types.__kwdefaults__["sharding"] = inert.SHARDING
     of_trace: Any = Trace
     of_trace.main = property(lambda self: self)
     of_tracer.weak_type = property(lambda self: self.type.weak)

@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 import fungrad
 from fungrad.compat.jax.crossing import Crossed
 from fungrad.core import tree
@@ -44,9 +46,14 @@ def pmap(
 
 def _check_lengths(x: Any, axis: int) -> None:
     for leaf in tree.leaves(x):
-        if leaf.shape[axis] != 1:
+        shape = np.shape(leaf)
+        if not -len(shape) <= axis < len(shape):
             raise ValueError(
-                f"pmap maps over devices, and there is one, but the mapped axis of an argument has length {leaf.shape[axis]}; "
+                f"pmap was asked to map an argument along axis {axis}, but that has the shape {shape}"
+            )
+        if shape[axis] != 1:
+            raise ValueError(
+                f"pmap maps over devices, and there is one, but the mapped axis of an argument has length {shape[axis]}; "
                 "map with jax.vmap"
             )
 
