@@ -255,3 +255,20 @@ def test_pmap_says_which_argument_has_no_such_axis():
     np.testing.assert_array_equal(
         jax.pmap(lambda x, n: x * n, static_broadcasted_argnums=1)(jnp.ones((1, 2)), 3), [[3, 3]]
     )
+
+
+def test_small_floats_and_integers_are_of_their_kinds():
+    x = jnp.ones(2, jnp.bfloat16)
+    for dtype in (x.dtype, x.dtype.type, jnp.bfloat16, "bfloat16", jnp.float8_e4m3fn):
+        assert jnp.issubdtype(dtype, jnp.floating)
+        assert jax.dtypes.issubdtype(dtype, jnp.inexact)
+        assert jnp.issubdtype(dtype, np.generic)
+        assert not jnp.issubdtype(dtype, jnp.integer)
+        assert not jnp.issubdtype(dtype, jnp.float32)
+        assert not jnp.issubdtype(dtype, jnp.complexfloating)
+    assert jnp.issubdtype(x.dtype, jnp.bfloat16)
+    assert not jnp.issubdtype(jnp.float32, jnp.bfloat16)
+    assert jnp.issubdtype(jnp.int4, jnp.signedinteger)
+    assert not jnp.issubdtype(jnp.int4, jnp.unsignedinteger)
+    assert jnp.issubdtype(jnp.uint4, jnp.unsignedinteger)
+    assert jnp.issubdtype(jnp.uint4, jnp.integer)

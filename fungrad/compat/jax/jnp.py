@@ -25,7 +25,7 @@ from fungrad.compat.jax.places import mode_name
 from fungrad.compat.jax.x64 import NARROW, x64_enabled
 from fungrad.core import lattice
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import array_type, is_key, type_of
+from fungrad.core.types import array_type, is_added, is_key, kind_of, type_of
 from fungrad.numpy.at import default_fill
 
 _MODES = {
@@ -69,6 +69,10 @@ class prng_key(extended):
     """The kind of the dtypes of keys of random numbers."""
 
 
+ADDED = {"f": np.floating, "i": np.signedinteger, "u": np.unsignedinteger}
+"""What dtypes of ml_dtypes, such as bfloat16, are of in JAX, by their kinds."""
+
+
 def issubdtype(arg1: Any, arg2: Any) -> bool:
     """Return whether a dtype is of a kind; those of keys of random numbers are of `prng_key`."""
 
@@ -80,6 +84,11 @@ def issubdtype(arg1: Any, arg2: Any) -> bool:
     key = isinstance(arg1, np.dtype) and is_key(arg1)
     if key or arg2 in (extended, prng_key):
         return (key or arg1 is prng_key) and arg2 in (extended, prng_key, np.generic)
+    if isinstance(arg1, str) or getattr(arg1, "__module__", "") == "ml_dtypes":
+        arg1 = np.dtype(arg1)
+    own, kind = (x.type if isinstance(x, np.dtype) else x for x in (arg1, arg2))
+    if isinstance(arg1, np.dtype) and is_added(arg1) and own is not kind:
+        arg1 = ADDED.get(kind_of(arg1), arg1)  # to NumPy it is a number of no kind
     return bool(np.issubdtype(arg1, arg2))
 
 
