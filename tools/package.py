@@ -128,15 +128,19 @@ def check_sdist(path: Path, folder: Path) -> None:
 
 def check_plugin(python: str, folder: Path) -> None:
     """Fail unless pytest, installed beside the wheel, has the plugin without being told of it."""
-    run(
-        [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "pytest"], folder
-    )
+    install("pytest", python, folder)
     (folder / "test_it.py").write_text(WITH_PLUGIN, encoding="utf-8")
     pytest = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
     run([*pytest, "--update-snapshots", "-k", "snapshot"], folder)
     done = subprocess.run(pytest, cwd=folder, env=_clean(), capture_output=True, text=True)
     if "1 failed, 1 passed" not in done.stdout or "FloatingPointError" not in done.stdout:
         sys.exit(f"the plugin does not do what it should where it is installed:\n{done.stdout}")
+
+
+def install(what: str, python: str, folder: Path) -> None:
+    """Install something for a Python."""
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    run([*pip, what], folder)
 
 
 def run(command: list[str], folder: Path, **variables: str) -> None:
@@ -159,10 +163,7 @@ def main() -> None:
         check_sdist(sdist, folder / "sdist")
         run([sys.executable, "-m", "venv", "venv"], folder)
         python = str(folder / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python")
-        run(
-            [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel)],
-            folder,
-        )
+        install(str(wheel), python, folder)
         run([python, "-W", "error", "-c", PROGRAM], folder)
         check_plugin(python, folder)
     print(f"{wheel.name} and {sdist.name} are fit to be given away")

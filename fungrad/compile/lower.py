@@ -237,8 +237,8 @@ class Program(Keeper):
 
         # The collector stays on: this goes on while other threads run what is the user's.
         with Span("kernels", self.label):
-            found = source_with_kernels(self.expr, self.borrowed, self.donated, xp)
-            return found and Native(self.bound(found, xp, rounds, False), found.loops, found.alone)
+            code = source_with_kernels(self.expr, self.borrowed, self.donated, xp)
+            return code and Native(self.bound(code, xp, rounds, False), code.loops, code.alone)
 
     def bound(
         self, source: PythonSource, xp: ModuleType, *options: Any

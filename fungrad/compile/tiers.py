@@ -140,20 +140,18 @@ class Tier:
             native = self.native
             if native is None or not (usual or _ignores_underflow()):
                 return self._unobserved(library, arguments)
+            if not native.alone:
+                float_modes.set(RERUN_MODES)
             try:
-                if native.alone:
-                    results = native.function(*arguments)
-                else:
-                    float_modes.set(RERUN_MODES)
-                    try:
-                        results = native.function(*arguments)
-                    finally:
-                        float_modes.set(before)
+                results = native.function(*arguments)
                 if self.failures:
                     self.failures -= 1
                 return results
             except (Rerun, np.linalg.LinAlgError):  # NumPy's functions fail in turn
                 self._failed()
+            finally:
+                if not native.alone:
+                    float_modes.set(before)
             # Not in the block above: its errors are not the context of others.
             return self._unobserved(library, arguments)
 

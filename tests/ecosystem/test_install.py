@@ -1,12 +1,9 @@
 """`tools/ecosystem.py --install`, with a program in the place of pip that knows some of the libraries."""
 
-import importlib.util
 import sys
-from pathlib import Path
 
 import pytest
 
-FILE = Path(__file__).parents[2] / "tools" / "ecosystem.py"
 PIP = """
 import sys
 sys.exit(any(x.startswith(tuple({!r})) for x in sys.argv[1:]))
@@ -14,15 +11,11 @@ sys.exit(any(x.startswith(tuple({!r})) for x in sys.argv[1:]))
 
 
 @pytest.fixture
-def install(tmp_path):
-    spec = importlib.util.spec_from_file_location("tools_ecosystem", FILE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-
+def install(tool, tmp_path):
     def without(*names):
         file = tmp_path / "pip.py"
         file.write_text(PIP.format([*names, "-"]))
-        return module.install((sys.executable, str(file)))
+        return tool.install((sys.executable, str(file)))
 
     return without
 

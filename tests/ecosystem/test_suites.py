@@ -1,11 +1,7 @@
 """`tools/ecosystem.py SUITE` counts what passes by either side, also of runs that are ended."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
-FILE = Path(__file__).parents[2] / "tools" / "ecosystem.py"
 SUITE = """
 import os, sys, time
 import pytest
@@ -27,11 +23,8 @@ def test_after(): pass
 
 
 @pytest.fixture
-def compare(tmp_path, monkeypatch):
-    spec = importlib.util.spec_from_file_location("tools_ecosystem", FILE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    module.BY = {"JAX": [], "fungrad": ["-p", "another"]}
+def compare(tool, tmp_path, monkeypatch):
+    tool.BY = {"JAX": [], "fungrad": ["-p", "another"]}
     (tmp_path / "another.py").write_text("")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
@@ -39,7 +32,7 @@ def compare(tmp_path, monkeypatch):
 
     def run(text, *arguments, **options):
         (tmp_path / "test_suite.py").write_text(text)
-        module.main(str(tmp_path / "test_suite.py"), *arguments, **options)
+        tool.main(str(tmp_path / "test_suite.py"), *arguments, **options)
 
     return run
 

@@ -18,6 +18,7 @@ from fungrad.compat.jax.crossing import (
     dtype_of,
     enter,
     leave,
+    received,
     together,
     widened,
 )
@@ -69,7 +70,7 @@ class prng_key(extended):
     """The kind of the dtypes of keys of random numbers."""
 
 
-ADDED = {"f": np.floating, "i": np.signedinteger, "u": np.unsignedinteger}
+_ADDED = {"f": np.floating, "i": np.signedinteger, "u": np.unsignedinteger}
 """What dtypes of ml_dtypes, such as bfloat16, are of in JAX, by their kinds."""
 
 
@@ -86,10 +87,10 @@ def issubdtype(arg1: Any, arg2: Any) -> bool:
         return (key or arg1 is prng_key) and arg2 in (extended, prng_key, np.generic)
     if isinstance(arg1, str) or getattr(arg1, "__module__", "") == "ml_dtypes":
         arg1 = np.dtype(arg1)
-    own, kind = (x.type if isinstance(x, np.dtype) else x for x in (arg1, arg2))
-    if isinstance(arg1, np.dtype) and is_added(arg1) and own is not kind:
-        arg1 = ADDED.get(kind_of(arg1), arg1)  # to NumPy it is a number of no kind
-    return bool(np.issubdtype(arg1, arg2))
+    if np.issubdtype(arg1, arg2):
+        return True
+    added = isinstance(arg1, np.dtype) and is_added(arg1)  # to NumPy a number of no kind
+    return added and bool(np.issubdtype(_ADDED.get(kind_of(arg1), arg1), arg2))
 
 
 def _type(x: Any) -> Any:
@@ -148,12 +149,12 @@ def histogram(
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     """Return whether shapes and elements are equal."""
-    return _verdict(fnp.array_equal(enter(a1), enter(a2), equal_nan))
+    return received(fnp.array_equal(enter(a1), enter(a2), equal_nan))
 
 
 def array_equiv(a1: Any, a2: Any) -> Any:
     """Return whether elements are equal once broadcast."""
-    return _verdict(fnp.array_equiv(enter(a1), enter(a2)))
+    return received(fnp.array_equiv(enter(a1), enter(a2)))
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
@@ -258,12 +259,7 @@ def put_along_axis(
 
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Return whether all elements are nearly equal."""
-    return _verdict(fnp.allclose(enter(a), enter(b), enter(rtol), enter(atol), equal_nan))
-
-
-def _verdict(x: Any) -> Any:
-    """Return what NumPy says as a Python boolean as an array, which it is in JAX; what is traced stays so."""
-    return x if type(x) is Tracer else leave(np.asarray(x))
+    return received(fnp.allclose(enter(a), enter(b), enter(rtol), enter(atol), equal_nan))
 
 
 def as_complex(x: Any) -> Any:

@@ -46,8 +46,8 @@ def set_up() -> None:
     of_tracer.sort = vars(Array)["sort"]  # NumPy's sorts in place
     of_tracer.at = property(Places)
     of_tracer._trace = property(lambda self: self.owner)
-    of_types: Any = ShapedArray.__init__
-    of_types.__kwdefaults__["sharding"] = inert.SHARDING
+    new_type: Any = ShapedArray.__init__
+    new_type.__kwdefaults__["sharding"] = inert.SHARDING  # where nobody says another
     of_trace: Any = Trace
     of_trace.main = property(lambda self: self)
     of_tracer.weak_type = property(lambda self: self.type.weak)
