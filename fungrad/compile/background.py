@@ -58,6 +58,8 @@ class Background:
     """
 
     def __init__(self) -> None:
+        self.process = object()
+        """Another one in each process that a fork has made: what its parent asked of its thread, nobody does there."""
         self._waiting: collections.deque[weakref.ref[Compilable]] = collections.deque()
         self._workers: collections.deque[object] = collections.deque()
         if hasattr(os, "register_at_fork"):
@@ -86,6 +88,7 @@ class Background:
         importing.release()
 
     def _start_anew(self) -> None:
+        self.process = object()
         self._waiting.clear()
         self._workers.clear()
         self._go_on()

@@ -113,9 +113,9 @@ class Tier:
         self.calls = 0
         self.seconds = 0.0
         self.failures = 0
-        self._asked = False
+        self._asked: object = None  # the process whose thread is to make kernels
         self._stood_back = 0.0  # when, last
-        self._making = threading.Lock()
+        self._making = (BACKGROUND.process, threading.Lock())
         self._begun: dict[int, _Begun] = {}  # by thread: the call whose loops may begin anew
 
     def function(self, library: Function, blocks: Function | None = None) -> Function:
@@ -194,9 +194,9 @@ class Tier:
 
     def _ask(self) -> None:
         """Have kernels made by the thread that does, if nobody has yet."""
-        if not self._asked:
+        if self._asked is not BACKGROUND.process:
             BACKGROUND.add(self)  # by two threads at once, it does no harm
-            self._asked = True
+            self._asked = BACKGROUND.process
 
     def rounds(self, n: int | None = None) -> Iterable[Any]:
         """Return what a loop of the program goes over; see `rounds`."""
@@ -223,16 +223,19 @@ class Tier:
 
     def compile(self, wait: bool = False) -> None:
         """Make the function with kernels; if another thread does, `wait` for it or let it."""
-        if not self._making.acquire(blocking=wait):
+        process, lock = self._making
+        if process is not BACKGROUND.process:  # forked: whoever held the lock has stayed behind
+            self._making = _, lock = BACKGROUND.process, threading.Lock()
+        if not lock.acquire(blocking=wait):
             return
         try:
-            if self.make is not None:
+            if (make := self.make) is not None:
                 try:
-                    self.native = self.make()
+                    self.native = make()
                 finally:
                     self.make = None
         finally:
-            self._making.release()
+            lock.release()
 
     def _failed(self) -> None:
         self.failures += 1

@@ -78,6 +78,7 @@ class Qr(OfMatrices):
     complete: bool = False
 
     multiple_results = True
+    keeps_order = True
 
     def abstract_eval(self, a: ArrayType) -> tuple[ArrayType, ...]:
         stack = self.check_stacks(a)

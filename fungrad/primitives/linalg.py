@@ -80,6 +80,8 @@ class TriangularSolve(LinearSystem):
     lower: bool
     unit_diagonal: bool = False
 
+    by_columns = True
+
     def matrix(self, a: Any) -> Any:
         strict = -1 if self.lower else 1
         return Triangle(self.lower, strict if self.unit_diagonal else 0)(a)

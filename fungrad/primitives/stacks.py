@@ -38,6 +38,11 @@ class OfMatrices(Primitive):
     A batch is one more stacking axis. Where the setting `failures` is "nan", matrices that raise `LinAlgError` give what `failed` does.
     """
 
+    keeps_order: ClassVar[bool] = False
+    """Whether results lie in memory as the operand does; else in C order, as loops over matrices fill them."""
+    by_columns: ClassVar[bool] = False
+    """Whether LAPACK fills a single matrix, column after column, and that is the result."""
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         impl = cls.__dict__.get("impl")

@@ -344,6 +344,40 @@ g(X)
     child(code)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_what_was_asked_for_before_a_fork_is_made_in_the_child():
+    """By its own thread: that of the parent, which may hold the lock of a program, is not there."""
+    code = """
+import threading
+from fungrad.compile.tiers import Tier
+made = []
+before, Tier.__init__ = Tier.__init__, lambda self, make: (before(self, make), made.append(self))[0]
+g = many(2)
+g(X)
+(tier,) = made
+inside, make = threading.Event(), tier.make
+def late():
+    inside.set()
+    time.sleep(1)
+    return make()
+tier.make = late
+for _ in range(CALLS):
+    g(X)
+inside.wait()
+pid = os.fork()
+if pid == 0:
+    signal.alarm(30)
+    tier.make = make
+    g(X)
+    BACKGROUND.wait()
+    os._exit(tier.native is None)
+assert os.waitpid(pid, 0)[1] == 0
+BACKGROUND.wait()
+assert tier.native is not None
+"""
+    child(code)
+
+
 @pytest.mark.parametrize("delay", [0, 0.15])
 def test_exit_while_kernels_are_made(delay):
     child(f"g = many(30)\nfor _ in range(CALLS): g(X)\ntime.sleep({delay})")

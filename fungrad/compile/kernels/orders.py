@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 
-from fungrad.compile.background import importing
 from fungrad.compile.flow import Choice, Repeat, Until
 from fungrad.compile.kernels.fused import Fused
 from fungrad.core.evaluate import last_uses
@@ -15,7 +14,6 @@ from fungrad.core.types import Shape
 from fungrad.primitives.contraction import DotGeneral
 from fungrad.primitives.convolution import Convolution
 from fungrad.primitives.cumulative import LinearRecurrence
-from fungrad.primitives.decompositions import Qr
 from fungrad.primitives.dynamic import DynamicUpdateSlice
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.indexing import Scatter, UpdateSlice
@@ -90,11 +88,9 @@ def _moves_axes(primitive: DotGeneral) -> bool:
     return any(axes != tuple(range(len(axes))) for axes in primitive.batch_axes)
 
 
-def _by_columns(primitive: Primitive, shape: Shape) -> bool:
+def _by_columns(primitive: OfMatrices, shape: Shape) -> bool:
     """Whether LAPACK computes a matrix, whose columns lie one after the other, and that is the result."""
-    with importing:  # SciPy, which programs without systems do not need
-        from fungrad.primitives.linalg import TriangularSolve
-    return isinstance(primitive, TriangularSolve) and len(shape) == 2 and 1 not in shape
+    return primitive.by_columns and len(shape) == 2 and 1 not in shape
 
 
 def _spreads(primitive: Primitive) -> bool:
@@ -125,7 +121,7 @@ def copying(expr: Expr) -> set[int]:
         updates = isinstance(primitive, (Scatter, UpdateSlice, DynamicUpdateSlice))
         copied = updates and (inputs[0] in given or last[inputs[0]] != number)
         flow = primitive.uncut.control_flow if primitive.holds_programs else None
-        of_matrices = isinstance(primitive, OfMatrices) and not isinstance(primitive, Qr)
+        of_matrices = isinstance(primitive, OfMatrices) and not primitive.keeps_order
         of_matrices = of_matrices and expr.types[inputs[0]].ndim < 4
         alone = isinstance(primitive, LinearRecurrence) or isinstance(flow, (Repeat, Until))
         if copied or alone or of_matrices or _multiplies(primitive):

@@ -26,7 +26,7 @@ ENOUGH = 8
 """How many parts of the columns are as good as more parts of the rows."""
 WORTH = 4
 """Into how many parts those are cut that are more than medium, at least."""
-PART = 1 << 24
+PART = 1 << 23
 """Products of numbers that are worth a part, at least."""
 
 
