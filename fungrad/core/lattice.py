@@ -8,7 +8,7 @@ numbers above all integers and below bfloat16 and float16, complex numbers above
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -134,6 +134,19 @@ def _wrapped(x: Any, dtype: DType) -> Any:
     """Return integers modulo 2**32, and other numbers rounded, without a warning."""
     with np.errstate(over="ignore", invalid="ignore"):
         return np.asarray(x).astype(dtype)
+
+
+def wrapped_number(x: int, dtype: DType, narrows: bool) -> Any:
+    """Return a Python integer as JAX converts it: to the dtype of integers by default, which has to hold it, and modulo from there."""
+    return _wrapped(np.asarray(x, np.int32 if narrows else np.int64), dtype)
+
+
+def check_power(name: str, operands: Sequence[Any]) -> None:
+    """Raise an error for a negative exponent of unsigned integers, which would wrap by JAX's rules."""
+    if name != "power" or type(operands[1]) is not int or operands[1] >= 0:
+        return
+    if (of := type_of(operands[0])).dtype.kind == "u":
+        raise TypeError(f"integers cannot be raised to negative powers, got {of} ** {operands[1]}")
 
 
 class WeakArray(np.ndarray[Any, DType]):

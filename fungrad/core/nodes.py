@@ -12,6 +12,7 @@ A class becomes a node by one of
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 
@@ -53,9 +54,13 @@ def register_node(
     6.0
     """
     entry = GivenKey if with_keys else optree.FlattenedEntry
-    optree.register_pytree_node(
-        cls, flatten_node, unflatten_node, path_entry_type=entry, namespace=NAMESPACE
-    )
+    how: dict[str, Any] = {"path_entry_type": entry, "namespace": NAMESPACE}
+    if optree.is_namedtuple_class(cls) or optree.is_structseq_class(cls):
+        with warnings.catch_warnings():  # of optree's, that it would have been a node as it is
+            warnings.filterwarnings("ignore", "PyTree type .* is a subclass of", UserWarning)
+            optree.register_pytree_node(cls, flatten_node, unflatten_node, **how)
+    else:
+        optree.register_pytree_node(cls, flatten_node, unflatten_node, **how)
     return cls
 
 

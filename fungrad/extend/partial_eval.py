@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from fungrad.compile.passes.dead_code import without_dead_code
+from fungrad.core.evaluate import evaluate
+from fungrad.core.expr import Expr
 from fungrad.core.trace import Trace
-from fungrad.core.tracer import Tracer, known_value
+from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
 from fungrad.transforms.avals import aval_of
 from fungrad.transforms.call import output_variables
@@ -103,25 +107,41 @@ def trace_to_jaxpr_nounits(
     with Trace("partial_eval", bake=True) as trace:
         args = [x if aval is None else trace.new_input(type_of(aval)) for aval, x in pvals]
         results = list(call(*args))
-        if not instantiate:
-            results = [_known_or_traced(x) for x in results]
         # What is traced outside alone is as good as known here.
-        depends = [instantiate or (type(x) is Tracer and x.owner is trace) for x in results]
-        unknown = [x for x, own in zip(results, depends, strict=True) if own]
-        expr = trace.expr(output_variables(trace, unknown, "partial_eval"))
-        closed = ClosedJaxpr.of(expr, [*trace.captures.values()])
-    outs = [
-        PartialVal.unknown(aval_of(type_of(x))) if own else PartialVal.known(x)
-        for x, own in zip(results, depends, strict=True)
-    ]
+        recorded = [instantiate or (type(x) is Tracer and x.owner is trace) for x in results]
+        unknown = [x for x, own in zip(results, recorded, strict=True) if own]
+        variables = output_variables(trace, unknown, "partial_eval")
+        types = [aval_of(trace.types[v]) for v in variables]
+        expr = trace.expr(variables)
+    captured = [*trace.captures.values()]
+    outside = {} if instantiate else _computed_outside(expr, captured)
+    kept = tuple([v for v in variables if v not in outside])
+    closed = ClosedJaxpr.of(dataclasses.replace(expr, outputs=kept), captured)
+    traced = iter(zip(variables, types, strict=True))
+    outs = []
+    for x, own in zip(results, recorded, strict=True):
+        if not own:
+            outs.append(PartialVal.known(x))
+            continue
+        variable, aval = next(traced)
+        known = variable in outside
+        outs.append(PartialVal.known(outside[variable]) if known else PartialVal.unknown(aval))
     return closed.jaxpr, outs, closed.consts
 
 
-def _known_or_traced(x: Any) -> Any:
-    if type(x) is not Tracer:
-        return x
-    value = known_value(x)
-    return x if value is None else value
+def _computed_outside(expr: Expr, captured: Sequence[Any]) -> dict[int, Any]:
+    """Return the values of the outputs that depend on no input, computed from what is captured: traced if that is."""
+    inside = set(expr.inputs[expr.captured :])
+    free = []
+    for equation, source in expr.located():
+        if equation.primitive.effect or not inside.isdisjoint(equation.inputs):
+            inside.update(equation.outputs)
+        else:
+            free.append((equation, source))
+    found = tuple(dict.fromkeys([v for v in expr.outputs if v not in inside]))
+    inputs = expr.inputs[: expr.captured]
+    program = without_dead_code(expr.with_equations(free, inputs=inputs, outputs=found))
+    return dict(zip(found, evaluate(program, captured), strict=True))
 
 
 def trace_to_jaxpr_dynamic(

@@ -104,9 +104,10 @@ def _product(
             raise ValueError(
                 f"lax.{name}: an axis of {operand} is both summed over and a batch axis, in {both}"
             )
-    common = np.result_type(type_of(x).dtype, type_of(y).dtype)
-    wanted = common if preferred is None else np.dtype(preferred)
-    wide = np.result_type(common, wanted)
+    dtypes = type_of(x).dtype, type_of(y).dtype
+    wanted = np.result_type(*dtypes) if preferred is None else np.dtype(preferred)
+    # One by one: two of 8 bits may have no dtype above both but the one that is asked for.
+    wide = np.result_type(*[np.result_type(dtype, wanted) for dtype in dtypes])
     product = contraction.dot_general(_cast(x, wide), _cast(y, wide), *pairs)
     return _cast(product, wanted)
 

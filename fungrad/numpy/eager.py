@@ -17,11 +17,11 @@ from fungrad.core.backend import namespace, on_host
 from fungrad.core.config import settings
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer, resolve
-from fungrad.core.types import kind_of, type_of
+from fungrad.core.types import is_key, kind_of, type_of
 from fungrad.numpy.narrow import argument, narrowed
 from fungrad.numpy.parameters import OF_FLOATS
 from fungrad.numpy.plans import Rules, ufunc_dtypes
-from fungrad.numpy.promotion import as_array
+from fungrad.numpy.promotion import as_array, number
 
 Function = Callable[..., Any]
 Args = tuple[Any, ...]
@@ -35,6 +35,7 @@ _WEAK = frozenset([int, float, complex])
 _SHORT = frozenset(map(np.dtype, ("float16", "float32")))
 _FLOATS = _SHORT | {np.dtype(np.float64)}
 _READ = frozenset([np.take, np.take_along_axis])
+_OF_ANYTHING = frozenset([np.shape, np.ndim, np.size])
 _CONVERT = frozenset([np.array, np.asarray, np.asanyarray])
 
 
@@ -50,6 +51,8 @@ def ufunc(function: np.ufunc, rule: Function, args: Args) -> Any:
     types = [type_of(x).update(shape=()) for x in operands]
     if rules[1]:
         types = [*map(lattice.narrow_type, types)]
+    if rules[0]:
+        lattice.check_power(function.__name__, operands)
     wanted, weak = _operands_of(function, tuple(types), False, rules)
     result = function(*map(_converted, operands, wanted))
     result = lattice.weak_array(result) if weak and result.dtype.kind != "b" else result
@@ -65,7 +68,7 @@ def _rules() -> tuple[bool, bool]:
 
 
 def _converted(x: Any, dtype: np.dtype[Any]) -> Any:
-    return np.asarray(x, dtype) if type(x) in _NUMBERS else np.asarray(x).astype(dtype, copy=False)
+    return number(x, dtype) if type(x) in _NUMBERS else np.asarray(x).astype(dtype, copy=False)
 
 
 def _finished(result: Any, rules: Rules) -> Any:
@@ -86,7 +89,7 @@ def call(function: Function, rule: Function, args: Args, kwargs: Options, promot
 
 
 def _called(function: Function, rule: Function, args: Args, kwargs: Options, promotes: bool) -> Any:
-    if not (settings.get().dtypes or function in _READ):
+    if not (settings.get().dtypes or function in _READ) or function in _OF_ANYTHING:
         return function(*args, **kwargs)
     rules = _rules()
     first = args[0] if args else None
@@ -161,7 +164,7 @@ def _narrowed(result: Any, dtype: Any = None) -> Any:
 def _lifted(trace: Trace, x: Any, narrow: bool) -> Any:
     if isinstance(x, (np.ndarray, np.generic)):
         x = argument(x) if narrow else x
-        return trace.lift(x) if kind_of(x.dtype) in "biufc" else x
+        return trace.lift(x) if kind_of(x.dtype) in "biufc" or is_key(x.dtype) else x
     if not on_host((x,)):
         return trace.new_input(type_of(x), x)
     if type(x) is list or type(x) is tuple:

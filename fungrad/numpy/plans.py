@@ -14,8 +14,15 @@ import numpy as np
 
 from fungrad.core.config import settings
 from fungrad.core.primitive import Primitive
-from fungrad.core.types import PYTHON_SCALARS, ArrayType, Shape, check_numbers
-from fungrad.primitives.elementwise import Cast, Elementwise, Function, numpy_ufunc
+from fungrad.core.types import PYTHON_SCALARS, ArrayType, Shape, check_numbers, is_key
+from fungrad.primitives.elementwise import (
+    Cast,
+    Elementwise,
+    Function,
+    equal,
+    not_equal,
+    numpy_ufunc,
+)
 from fungrad.primitives.shaping import Broadcast, Reshape
 
 _WEAK = {"i": int, "f": float, "c": complex}
@@ -125,6 +132,13 @@ def broadcast_shapes(name: str, types: Sequence[ArrayType]) -> Shape:
         ) from None
 
 
+def compares_keys(primitive: Elementwise, types: tuple[ArrayType, ...]) -> bool:
+    """Whether a primitive is asked whether keys of random numbers, of one generator, are equal: their words are compared."""
+    return (primitive is equal or primitive is not_equal) and (
+        types[0].dtype == types[1].dtype and is_key(types[0].dtype)
+    )
+
+
 @functools.lru_cache(maxsize=1 << 13)
 def elementwise_plan(
     primitive: Elementwise, types: tuple[ArrayType, ...], keep_weak: bool, rules: Rules = ()
@@ -152,6 +166,8 @@ def result_types(
 
     Operands of one strong dtype that NumPy does not convert are not converted by JAX's rules, either; but integers of `reciprocal`.
     """
+    if compares_keys(primitive, types):
+        return None
     plan = elementwise_plan(primitive, types, keep_weak)
     converted = plan is not None or (primitive.name == "reciprocal" and types[0].dtype.kind in "iu")
     return None if converted else primitive.infer(types)
@@ -178,8 +194,10 @@ Steps = tuple[tuple[Primitive, tuple[ArrayType, ...]], ...]
 @functools.lru_cache(maxsize=1 << 13)
 def alignment(
     primitive: Elementwise, types: tuple[ArrayType, ...], keep_weak: bool, rules: Rules
-) -> tuple[tuple[Steps, ...], tuple[ArrayType, ...]]:
-    """Return how tracers are brought to what a primitive takes, and the types of its results."""
+) -> tuple[tuple[Steps, ...], tuple[ArrayType, ...]] | None:
+    """Return how tracers are brought to what a primitive takes, and the types of its results; None where it compares keys."""
+    if compares_keys(primitive, types):
+        return None
     plan = elementwise_plan(primitive, types, keep_weak, rules)
     if plan is None:
         return ((),) * len(types), primitive.infer(types)

@@ -26,6 +26,7 @@ from fungrad.numpy.plans import (
     alignment,
     broadcast_shapes,
     broadcast_steps,
+    compares_keys,
     elementwise_plan,
     loop_dtypes,
     result_type,
@@ -131,7 +132,12 @@ def combined(
 ) -> Tracer:
     """Apply a primitive to tracers of one open trace, converted and broadcast as it needs them; `given` is what they were."""
     trace = x.owner
-    (of_x, of_y), types = alignment(primitive, (x.type, y.type), keep_weak, rules_in(trace))
+    aligned = alignment(primitive, (x.type, y.type), keep_weak, rules_in(trace))
+    if aligned is None:
+        from fungrad.numpy import keys  # few programs need it
+
+        return keys.compared(primitive, (x, y))  # type: ignore[no-any-return]
+    (of_x, of_y), types = aligned
     u, v = x.variable, y.variable
     for step, between in of_x:
         u = trace.extend(step, (u,), between, None, 3).variable
@@ -139,6 +145,18 @@ def combined(
         v = trace.extend(step, (v,), between, None, 3).variable
     result = trace.extend(primitive, (u, v), types, None, 3)
     return result if x.memory is y.memory is None else like(result, given)
+
+
+def number(x: Any, dtype: np.dtype[Any]) -> Any:
+    """Return a Python number as an array of a dtype; an integer that this does not hold is an error, or wraps by JAX's rules."""
+    try:
+        return np.array(x, dtype)
+    except OverflowError:
+        if not settings.get().jax_types:
+            raise
+        from fungrad.core.lattice import wrapped_number  # few programs need it
+
+        return wrapped_number(x, dtype, settings.get().narrow)
 
 
 CAPTURED: frozenset[type] = frozenset([int, float, np.ndarray])
@@ -159,7 +177,7 @@ def captured(primitive: Elementwise, x: Tracer, other: Any) -> Any:
     strides = scalar_plan(primitive, x.type, type(other))  # type: ignore[arg-type]
     if strides is None:
         return other
-    return trace.uniform(np.array(other, x.type.dtype), x.type, strides)
+    return trace.uniform(number(other, x.type.dtype), x.type, strides)
 
 
 def through(steps: Iterable[Primitive], x: Tracer) -> Tracer:
@@ -207,8 +225,7 @@ def convert(trace: Recorder, x: Any, dtype: np.dtype[Any], weak: bool = False) -
     if type(x) is Tracer:
         return cast(x, dtype, weak)  # type: ignore[no-any-return]
     if type(x) in PYTHON_SCALARS:
-        # NumPy's own conversion: raises OverflowError for integers that do not fit.
-        x = np.asarray(x, dtype)[()] if dtype.kind in "iu" else dtype.type(x)
+        x = number(x, dtype)[()] if dtype.kind in "iu" else dtype.type(x)
         x = x.item() if weak else x  # among weak operands a Python number stays one
     elif x.dtype != dtype:
         x = x.astype(dtype)
@@ -262,14 +279,22 @@ def apply(primitive: Elementwise, operands: Sequence[Any], keep_weak: bool = Fal
     `keep_weak` is for operators, which make of weak operands a weak result, as Python does.
     """
     operands = [as_array(x) for x in operands]
-    if primitive.compares:
-        operands = _comparable(*operands)
     trace = trace_of(operands)
     assert trace is not None
     if trace.rewriting:
         operands = _of_rule(operands)
     rules = rules_in(trace)
+    if rules and rules[0]:
+        from fungrad.core.lattice import check_power  # few programs need it
+
+        check_power(primitive.name, operands)
+    elif primitive.compares:
+        operands = _comparable(*operands)
     types = _types_of(operands, rules)
+    if primitive.compares and compares_keys(primitive, types):
+        from fungrad.numpy import keys  # few programs need it
+
+        return keys.compared(primitive, operands)
     plan = elementwise_plan(primitive, types, keep_weak, rules)
     if plan is None and rules and rules[1]:  # of the types that plain arrays are to have
         plan = tuple([t.dtype for t in types]), types[0].shape, types[0].weak

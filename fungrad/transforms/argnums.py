@@ -54,7 +54,7 @@ def chosen_arguments(
     argnames: str | Iterable[str] | None,
     what: str,
 ) -> tuple[tuple[int, ...], frozenset[str]]:
-    """Return positions and names, each completed by the other as far as the signature tells.
+    """Return positions and names; if one of them is given, the other too, as far as the signature tells.
 
     `what` is the name of `argnums`, ``"static_argnums"`` say.
     """
@@ -76,6 +76,8 @@ def chosen_arguments(
             f"{label}: {what.replace('nums', 'names')} has {sorted(unknown)}, but {name_of(fun)} takes "
             f"{[p.name for p in parameters]}"
         )
+    if positions and names:  # both are said, so neither is completed
+        return positions, names
     by_keyword = {positional[i] for i in positions if -len(positional) <= i < len(positional)}
     by_position = [i for i, n in enumerate(positional) if n in names and i not in positions]
     return (*positions, *by_position), names | by_keyword

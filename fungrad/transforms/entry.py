@@ -60,6 +60,8 @@ class Entry:
         self.call = Call(name, self.program)
         self.single = structure is tree.LEAF
         self.effect = self.program.effect
+        weak = [t.weak for t in flat.output_types] if settings.get().jax_types else []
+        self.weak = weak if any(weak) else None  # of JAX's results the dtypes may give way, too
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what was traced; it is compiled anew where it is loaded."""
@@ -84,11 +86,20 @@ class Entry:
                 outs = bind(self.call, operands)
         elif current_trace.get() is not None and (trace := stage()) is not None:
             outs = trace.record(self.call, [as_operand(x) for x in leaves])
-        elif self.donating is not None and may_overwrite(leaves, self.donated):
-            outs = self.donating(*leaves)
         else:
-            outs = self.program(*leaves)
+            overwrites = self.donating is not None and may_overwrite(leaves, self.donated)
+            program = self.donating if overwrites else self.program
+            outs = program(*leaves)  # type: ignore[misc]
+            if self.weak is not None:
+                outs = weakly_typed(outs, self.weak)
         return outs[0] if self.single else tree.unflatten(self.structure, outs)
+
+
+def weakly_typed(arrays: Sequence[Any], weak: Sequence[bool]) -> list[Any]:
+    """Return arrays, those that are weak as such."""
+    from fungrad.core.lattice import weak_array  # few programs need it
+
+    return [weak_array(x) if w else x for x, w in zip(arrays, weak, strict=True)]
 
 
 class NotToBeCached(Exception):

@@ -154,8 +154,8 @@ class Jitted(Portable):
                         weakref.finalize(held(), _forget, weakref.ref(self), key).atexit = False
             except NotToBeCached as caught:
                 entry = caught.entry
-            if entry.effect or entry.layouts is not None:
-                self._plain = False  # the shortest way does not ask whether a trace is open, nor how arrays lie
+            if entry.effect or entry.layouts is not None or entry.weak is not None:
+                self._plain = False  # the shortest way asks neither whether a trace is open, nor how arrays lie, nor what is weak
             if entry.layouts not in (None, layouts):  # another thread has built it
                 return self._entry(args, kwargs)
         if entry.layouts is not None and (trace := innermost_trace()) is not None:

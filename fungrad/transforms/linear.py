@@ -106,6 +106,20 @@ class Pullback(Kept):
         ]
         return tuple(tree.unflatten(structure, results))
 
+    def without_integers(self, ct: Any) -> Any:
+        """Return a cotangent with zeros of dtype `float0` in place of numbers that belong to integers: JAX does not look at these."""
+        structure, types = self._how.results
+        leaves, given = tree.flatten(ct)
+        if given != structure or all(t.inexact for t in types):
+            return ct
+        pairs = zip(leaves, types, strict=True)
+        fit = [t.inexact or np.shape(x) != t.shape for x, t in pairs]
+        zeros = [np.zeros(t.shape, float0) for t in types]
+        return tree.unflatten(
+            structure,
+            [x if as_it_is else z for x, z, as_it_is in zip(leaves, zeros, fit, strict=True)],
+        )
+
     def __repr__(self) -> str:
         return f"<pullback of {self._how.label}>"
 

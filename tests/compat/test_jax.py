@@ -25,7 +25,9 @@ def python(*arguments, **environment):
     return done.returncode, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("program", ["jax_basics.py", "jax_arguments.py", "jax_immutable.py"])
+@pytest.mark.parametrize(
+    "program", ["jax_basics.py", "jax_libraries.py", "jax_arguments.py", "jax_immutable.py"]
+)
 def test_programs_as_with_jax(program):
     immutable = {"FUNGRAD_COMPAT_IMMUTABLE": "1"} if program == "jax_immutable.py" else {}
     code, text = python(

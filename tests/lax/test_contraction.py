@@ -122,6 +122,16 @@ def test_sums_are_computed_in_the_wider_dtype():
     assert lax.dot(X, Y, preferred_element_type=np.float32).dtype == np.float32
 
 
+def test_operands_of_eight_bits_that_share_no_dtype():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    x, y = X.astype(ml_dtypes.float8_e4m3fn), Y.astype(ml_dtypes.float8_e5m2)
+    found = fg.jit(lambda x, y: lax.dot(x, y, preferred_element_type=np.float32))(x, y)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, x.astype("f") @ y.astype("f"), 1e-6)
+    with pytest.raises(TypeError):
+        lax.dot(x, y)
+
+
 def test_dtypes_are_promoted():
     assert lax.dot(X.astype("f"), Y).dtype == np.float64
     assert fg.jit(lax.dot)(X.astype(int), Y.astype("F")).dtype == np.complex128

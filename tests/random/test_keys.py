@@ -199,13 +199,52 @@ COMPUTED = {
     "cumsum": fnp.cumsum,
     "matmul": lambda k: k @ k,
     "less": lambda k: k < k,
-    "equal": lambda k: k == k,
+    "equal to words": lambda k: k == random.key_data(k)[:, 0],
     "sort": fnp.sort,
     "argmax": fnp.argmax,
     "astype": lambda k: k.astype(float),
     "to keys": lambda k: random.key_data(k).astype(KEYS["threefry2x32"]),
     "lax": lambda k: lax.add(k, k),
 }
+
+
+@pytest.mark.parametrize("generator", KEYS)
+def test_keys_are_compared(generator):
+    several = random.split(random.key(0, impl=generator), 3)
+    one = several[1]
+    functions = {"==": lambda a, b: a == b, "!=": lambda a, b: a != b}
+    functions |= {
+        "equal": fnp.equal,
+        "not_equal": fnp.not_equal,
+        "numpy's": lambda a, b: np.not_equal(b, a),
+    }
+    for name, f in functions.items():
+        expected = np.array([False, True, False]) ^ ("n" in name or "!" in name)
+        for a, b, wanted in (
+            (several, one, expected),
+            (one, several, expected),
+            (several[:, None], several, np.eye(3, dtype=bool) ^ expected[0]),
+            (several[:0], one, np.zeros(0, bool)),
+            (one, one, np.bool_(expected[1])),
+        ):
+            if name != "numpy's":  # whose ufuncs know no keys that are not traced
+                found = f(a, b)
+                assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+                np.testing.assert_array_equal(found, wanted)
+            found = fg.jit(f)(a, b)
+            assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+            np.testing.assert_array_equal(found, wanted)
+            np.testing.assert_array_equal(fg.jit(lambda a, f=f, b=b: f(a, b))(a), wanted)
+        np.testing.assert_array_equal(fg.vmap(f, (0, None))(several, one), expected)
+    assert fg.jit(fnp.array_equal)(several, several)
+    assert not fg.jit(fnp.array_equal)(several, several[::-1])
+    assert fg.jit(fnp.allclose)(several, several)
+    np.testing.assert_array_equal(fg.jit(fnp.isclose)(several, one), [False, True, False])
+    picked = fg.grad(lambda x: fnp.sum(fnp.where(several == one, x, x * x)))(np.full(3, 5.0))
+    np.testing.assert_array_equal(picked, [10, 1, 10])
+    other = random.key(0, impl="rbg" if generator == "threefry2x32" else "threefry2x32")
+    with pytest.raises(TypeError, match="holds keys"):
+        fg.jit(lambda a, b: a == b)(several, other)
 
 
 @pytest.mark.parametrize("name", COMPUTED)

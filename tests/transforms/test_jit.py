@@ -11,6 +11,7 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.core.expr import Calling
+from fungrad.core.tracer import Tracer
 from fungrad.transforms import call
 from fungrad.transforms import jit as jit_module
 from fungrad.transforms.jaxprs import jaxpr_as_fun
@@ -190,6 +191,20 @@ def test_static_by_position_and_by_keyword(options):
     if options != {"static_argnums": -1}:
         assert g(2.0, n=3) == 6
         assert g(x=2.0, n=3) == 6
+
+
+def test_static_arguments_said_by_position_and_by_name_are_not_completed():
+    seen = []
+
+    @functools.partial(fg.jit, static_argnums=1, static_argnames="flag")
+    def f(x, n, flag=True):
+        seen.append((type(n), type(flag)))
+        return x
+
+    f(1.0, 2, flag=False)
+    f(1.0, 2, False)
+    f(1.0, n=2, flag=False)
+    assert seen == [(int, bool), (int, Tracer), (Tracer, bool)]
 
 
 def test_equal_static_arguments_of_other_types_are_other_keys():

@@ -20,6 +20,7 @@ from fungrad.compat.jax.array import Array
 from fungrad.compat.jax.crossing import (
     PRODUCTS,
     REDUCTIONS,
+    axes,
     dtype_of,
     elementwise,
     enter,
@@ -27,7 +28,7 @@ from fungrad.compat.jax.crossing import (
     own_dtype,
     quick_dtypes,
     received_tree,
-    receiving,
+    receives,
     together,
     widened,
 )
@@ -63,9 +64,10 @@ TOGETHER = frozenset(
 """Functions of two operands that NumPy computes with Python's numbers as if these had 64 bits."""
 
 
-def receives(x: Any) -> Any:
-    """Return a function, or several, so that arrays it is called with are JAX's."""
-    return type(x)(map(receiving, x)) if type(x) in (list, tuple) else receiving(x)
+_AXES = frozenset(
+    ["axis", "axes", "axis1", "axis2", "axisa", "axisb", "axisc", "source", "destination"]
+)
+"""Parameters that say axes of arrays: integers, which may be given as arrays of one."""
 
 
 class _Writer:
@@ -95,6 +97,8 @@ class _Writer:
             return name
         if name in FUNCTIONS:
             return f"fg_receives({name})"
+        if name in _AXES:
+            return f"fg_axes({name})"
         return f"fg_dtype_of({name}, {self.name!r})" if name in DTYPES else f"fg_enter({name})"
 
     def lines(self, shown: str) -> list[str]:
@@ -268,6 +272,7 @@ _PLACES: dict[str, Any] = {
     "fg_class_of": type,
     "fg_dtype_of": dtype_of,
     "fg_enter": enter,
+    "fg_axes": axes,
     "fg_receives": receives,
     "fg_refuse": refuse,
     "fg_refuse_unless": refuse_unless,

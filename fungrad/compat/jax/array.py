@@ -119,9 +119,8 @@ class Array(np.ndarray[Any, Any], metaclass=ArrayMeta):
             return getattr(self, OF_SCALARS[ufunc])(inputs[0])
         if method == "at" and not inputs[0].flags.writeable:  # which NumPy does not ask for
             raise ValueError("assignment destination is read-only")
-        if kwargs.get("out"):
-            kwargs["out"] = tuple(map(plain, kwargs["out"]))
-        return getattr(ufunc, method)(*map(plain, inputs), **kwargs)
+        options = {k: _plainly(x) for k, x in kwargs.items()}  # `out` and `where` are arrays, too
+        return getattr(ufunc, method)(*map(plain, inputs), **options)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """Likewise for functions that are no ufuncs, and do not ask for the array's method."""

@@ -179,6 +179,13 @@ def enter(x: Any) -> Any:
     return tuple(x) if cls is range else x
 
 
+def axes(x: Any) -> Any:
+    """Return the axes that an argument says, as Python's integers: some programs give them as arrays."""
+    if type(x) is tuple or type(x) is list:
+        return tuple(map(axes, x))
+    return x.tolist() if isinstance(x, _NUMBERS) else enter(x)
+
+
 def leave(x: Any) -> Any:
     """Return a result as programs written for JAX expect it."""
     cls = type(x)
@@ -253,6 +260,11 @@ def receiving(function: Any, numbers: bool = True) -> Any:
         return function(*tree.map(convert, args), **tree.map(convert, kwargs))
 
     return called
+
+
+def receives(x: Any) -> Any:
+    """Return a function, or several, so that arrays it is called with are JAX's."""
+    return type(x)(map(receiving, x)) if type(x) in (list, tuple) else receiving(x)
 
 
 class Crossed:

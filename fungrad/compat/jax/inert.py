@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -85,46 +86,90 @@ class PartitionSpec(tuple[Any, ...]):
         return super().__new__(cls, partitions)
 
     def __repr__(self) -> str:
-        return f"PartitionSpec({', '.join(map(repr, self))})"
+        return f"P{tuple(self)!r}"
 
     def __reduce__(self) -> Any:
         return PartitionSpec, tuple(self)
 
 
-class Mesh(contextlib.ContextDecorator):
-    """Devices in an array with named axes."""
+class AxisType(enum.Enum):
+    """How an axis of a mesh is used."""
 
-    def __init__(self, devices: Any, axis_names: Any, axis_types: Any = None) -> None:
-        self.devices = np.array(devices, dtype=object)
+    Auto = enum.auto()
+    Explicit = enum.auto()
+    Manual = enum.auto()
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class _NamedAxes:
+    """Named axes, and their lengths."""
+
+    def __init__(self, axis_sizes: Any, axis_names: Any, axis_types: Any = None) -> None:
+        self.axis_sizes = (axis_sizes,) if isinstance(axis_sizes, int) else tuple(axis_sizes)
         self.axis_names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
-        self.axis_types = axis_types
+        if len(self.axis_sizes) != len(self.axis_names):
+            raise ValueError(
+                f"a mesh of shape {self.axis_sizes} takes as many names of axes, got {self.axis_names}"
+            )
+        if axis_types is None or isinstance(axis_types, AxisType):
+            axis_types = (axis_types or AxisType.Auto,) * len(self.axis_names)
+        self.axis_types = tuple(axis_types)
 
     @property
     def shape(self) -> dict[Any, int]:
         """The lengths of the axes by their names."""
-        return dict(zip(self.axis_names, self.devices.shape, strict=True))
+        return dict(zip(self.axis_names, self.axis_sizes, strict=True))
+
+    @property
+    def shape_tuple(self) -> tuple[tuple[Any, int], ...]:
+        """The names of the axes with their lengths."""
+        return tuple(self.shape.items())
 
     @property
     def size(self) -> int:
         """How many devices there are."""
-        return int(self.devices.size)
+        return math.prod(self.axis_sizes)
 
-    empty = False
+    @property
+    def empty(self) -> bool:
+        """Whether there are no axes."""
+        return not self.axis_names
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.shape})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.shape == other.shape
+
+    def __hash__(self) -> int:
+        return hash(self.axis_names)
+
+
+class AbstractMesh(_NamedAxes):
+    """Named axes without the devices along them."""
+
+    abstract_mesh = property(lambda self: self)
+
+
+class Mesh(_NamedAxes, contextlib.ContextDecorator):
+    """Devices in an array with named axes."""
+
+    def __init__(self, devices: Any, axis_names: Any, axis_types: Any = None) -> None:
+        self.devices = np.array(devices, dtype=object)
+        super().__init__(self.devices.shape, axis_names, axis_types)
+
+    @property
+    def abstract_mesh(self) -> AbstractMesh:
+        """The axes alone."""
+        return AbstractMesh(self.axis_sizes, self.axis_names, self.axis_types)
 
     def __enter__(self) -> Any:
         return self
 
     def __exit__(self, *_: object) -> None:
         pass
-
-    def __repr__(self) -> str:
-        return f"Mesh({self.shape})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Mesh) and self.shape == other.shape
-
-    def __hash__(self) -> int:
-        return hash(self.axis_names)
 
 
 class Sharding:
@@ -177,6 +222,10 @@ class NamedSharding(Sharding):
     def __init__(self, mesh: Any, spec: Any, *, memory_kind: Any = None, **_: Any) -> None:
         self.mesh, self.spec = mesh, spec
 
+    def update(self, **changes: Any) -> NamedSharding:
+        """Return the same with another mesh or spec."""
+        return NamedSharding(**{"mesh": self.mesh, "spec": self.spec, **changes})
+
     def __repr__(self) -> str:
         return f"NamedSharding(mesh={self.mesh!r}, spec={self.spec!r})"
 
@@ -191,6 +240,11 @@ class NamedSharding(Sharding):
 
 
 SHARDING = SingleDeviceSharding()
+
+
+def undivided(ndim: int) -> NamedSharding:
+    """Return what a traced array says: it lies along no axis of any mesh."""
+    return NamedSharding(AbstractMesh((), ()), PartitionSpec(*[None] * ndim))
 
 
 AccuracyMode = enum.Enum("AccuracyMode", "HIGHEST DEFAULT")

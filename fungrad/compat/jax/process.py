@@ -21,6 +21,17 @@ from fungrad.transforms.avals import ShapedArray
 SETTINGS = {"promotion": "jax", "out_of_bounds": "jax", "failures": "nan"}
 
 
+def _say_shardings(of_types: Any) -> None:
+    """Give types a sharding where nobody says one: programs look for the axes of a mesh in it."""
+    said = of_types.sharding
+
+    def sharding(self: Any) -> Any:
+        given = said.__get__(self)
+        return inert.undivided(self.ndim) if given is None else given
+
+    of_types.sharding = property(sharding, said.__set__)
+
+
 def set_up() -> None:
     """Do it."""
     methods.install()
@@ -46,8 +57,7 @@ def set_up() -> None:
     of_tracer.sort = vars(Array)["sort"]  # NumPy's sorts in place
     of_tracer.at = property(Places)
     of_tracer._trace = property(lambda self: self.owner)
-    new_type: Any = ShapedArray.__init__
-    new_type.__kwdefaults__["sharding"] = inert.SHARDING  # where nobody says another
+    _say_shardings(ShapedArray)
     of_trace: Any = Trace
     of_trace.main = property(lambda self: self)
     of_tracer.weak_type = property(lambda self: self.type.weak)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad.compat.jax.crossing import enter, leave
+from fungrad.compat.jax.crossing import axes, enter, leave
 from fungrad.scipy import special
 
 
@@ -26,4 +26,4 @@ def logsumexp(
         shape = np.broadcast_shapes(*[np.shape(x) for x in (a, where) if x is not None])
         a = fnp.broadcast_to(fnp.where(where, a, -np.inf), shape)
         b = None if b is None else fnp.where(where, b, 0)
-    return leave(special.logsumexp(a, axis, b, keepdims, return_sign))
+    return leave(special.logsumexp(a, axes(axis), b, keepdims, return_sign))

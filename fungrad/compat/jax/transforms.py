@@ -22,9 +22,10 @@ from fungrad.compat.jax.crossing import (
 from fungrad.compat.jax.results import Lowered, Traced
 from fungrad.core import tree
 from fungrad.core.types import is_array
+from fungrad.transforms.linear import Pullback
 
 _TRANSFORMS = """
-grad value_and_grad jacfwd jacrev jacobian hessian checkpoint remat
+grad value_and_grad jacfwd jacrev jacobian hessian
 """
 TRANSFORMS = frozenset(_TRANSFORMS.split())
 """Those that return a function."""
@@ -131,23 +132,83 @@ def vmap(
     return call
 
 
+class Linearized(Crossed):
+    """A linear function that a transform has returned: a pytree, so that it may be a result or a carry."""
+
+    def __call__(self, /, *args: Any) -> Any:
+        if isinstance(self.inner, Pullback) and len(args) == 1:
+            args = (self.inner.without_integers(args[0]),)
+        return leave_tree(self.inner(*args))
+
+    def __reduce__(self) -> Any:
+        return Linearized, (self.inner,)
+
+
+tree.register_node(Linearized, lambda f: ((f.inner,), None), lambda _, parts: Linearized(*parts))
+
+
+class _Checkpointed(Crossed):
+    """A function whose derivative takes less memory: it is called with arrays, but for what is static."""
+
+    def __init__(self, inner: Any, positions: Any, names: Any) -> None:
+        super().__init__(inner)
+        self.positions = (positions,) if isinstance(positions, int) else tuple(positions)
+        self.names = (names,) if isinstance(names, str) else tuple(names)
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        fixed = {i % len(args) for i in self.positions if -len(args) <= i < len(args)}
+        given = [x if i in fixed else received_tree(x) for i, x in enumerate(args)]
+        named = {k: x if k in self.names else received_tree(x) for k, x in kwargs.items()}
+        return leave_tree(self.inner(*given, **named))
+
+    def __reduce__(self) -> Any:
+        return _Checkpointed, (self.inner, self.positions, self.names)
+
+
+def checkpoint(
+    fun: Callable[..., Any],
+    *,
+    prevent_cse: bool = True,
+    policy: Any = None,
+    static_argnums: Any = (),
+    static_argnames: Any = (),
+    concrete: Any = ...,
+) -> Any:
+    """Return `fun` with a derivative that computes again what is in between."""
+    options = {"static_argnums": static_argnums, "static_argnames": static_argnames}
+    inner = fungrad.checkpoint(fun, policy=policy, concrete=concrete not in (..., False), **options)
+    return _Checkpointed(inner, static_argnums, static_argnames)
+
+
+def remat(
+    fun: Callable[..., Any],
+    *,
+    prevent_cse: bool = True,
+    policy: Any = None,
+    static_argnums: Any = (),
+    concrete: Any = ...,
+) -> Any:
+    """Return `checkpoint` of a function."""
+    return checkpoint(fun, policy=policy, static_argnums=static_argnums, concrete=concrete)
+
+
 def vjp(
     fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Any = ()
 ) -> Any:
     """Return the results and the function that pulls cotangents back."""
     value, pullback, *aux = fungrad.vjp(fun, *primals, has_aux=has_aux)
-    return (leave_tree(value), Crossed(pullback), *map(leave_tree, aux))
+    return (leave_tree(value), Linearized(pullback), *map(leave_tree, aux))
 
 
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """Return the results and the linear function of tangents."""
     value, pushed, *aux = fungrad.linearize(fun, *primals, has_aux=has_aux)
-    return (leave_tree(value), Crossed(pushed), *map(leave_tree, aux))
+    return (leave_tree(value), Linearized(pushed), *map(leave_tree, aux))
 
 
 def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Any = ()) -> Any:
     """Return the transpose of a linear function."""
-    return Crossed(fungrad.linear_transpose(fun, *primals))
+    return Linearized(fungrad.linear_transpose(fun, *primals))
 
 
 class _Ruled(Crossed):

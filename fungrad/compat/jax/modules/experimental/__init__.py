@@ -4,8 +4,7 @@ from typing import Any
 
 import fungrad
 from fungrad.compat.jax.adapting import namespace as _namespace
-from fungrad.compat.jax.adapting import receives
-from fungrad.compat.jax.crossing import leave_tree
+from fungrad.compat.jax.crossing import leave_tree, receives
 from fungrad.compat.jax.x64 import enable_x64
 
 __all__ = ["disable_x64", "enable_x64", "io_callback"]
