@@ -115,8 +115,8 @@ def pure_callback(
     arguments, operands = split_arguments("pure_callback", args, kwargs)
     call = PureCallback(callback, arguments, types, out, vmap_method)
     trace = trace_of(operands) or without_values()  # within a program it is called when that runs
-    found = call(*operands) if trace is None else trace.record(call, operands)
-    return tree.unflatten(out, found)
+    results = call(*operands) if trace is None else trace.record(call, operands)
+    return tree.unflatten(out, results)
 
 
 @COMMON.public_like(pure_callback)
@@ -164,5 +164,5 @@ def io_callback(
         raise ValueError("io_callback: sharding must be None: there is no sharding here")
     types, out = declared("io_callback", result_shape_dtypes)
     arguments, operands = split_arguments("io_callback", args, kwargs)
-    found = IoCallback(callback, arguments, types, out, ordered)(*operands)
-    return tree.unflatten(out, found)
+    results = IoCallback(callback, arguments, types, out, ordered)(*operands)
+    return tree.unflatten(out, results)

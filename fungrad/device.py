@@ -80,10 +80,10 @@ def _gpus() -> tuple[list[Device], str]:
 def _of_platform(platform: str, label: str) -> list[Device]:
     if platform == "cpu":
         return [_CPU]
-    found, why = _gpus()
-    if not found:
+    gpus, why = _gpus()
+    if not gpus:
         raise RuntimeError(f"{label}: there is no GPU to use here: {why}")
-    return found
+    return gpus
 
 
 def find_device(device: Any, label: str) -> Device:
@@ -195,8 +195,8 @@ def default_device(device: Any) -> AbstractContextManager[None]:
     >>> x
     [np.float64(1.0), np.float64(2.0)]
     """
-    found = None if device is None else find_device(device, "default_device")
-    return setting(default_device=found)
+    default = None if device is None else find_device(device, "default_device")
+    return setting(default_device=default)
 
 
 @api_boundary

@@ -141,9 +141,9 @@ def explanations() -> dict[str, str]:
 def explain(name: str) -> int:
     """Print the sections whose headings hold a name, or all headings; return 1 if there is none."""
     known = explanations()
-    found = [title for title in known if name.lower() in title.lower()]
-    if not name or not found:
+    titles = [title for title in known if name.lower() in title.lower()]
+    if not name or not titles:
         print(f"{f'Nothing is said of {name!r}. ' * bool(name)}There is:", *known, sep="\n  ")
         return int(bool(name))
-    print("\n\n\n".join(f"{title}\n{'=' * len(title)}\n\n{known[title]}" for title in found))
+    print("\n\n\n".join(f"{title}\n{'=' * len(title)}\n\n{known[title]}" for title in titles))
     return 0

@@ -88,12 +88,12 @@ def unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
     (1, {'w': 2})
     """
     check_treedef("tree.unflatten", "treedef", treedef)
-    found = list(leaves)
-    if len(found) != treedef.num_leaves:
+    given = list(leaves)
+    if len(given) != treedef.num_leaves:
         raise ValueError(
-            f"tree.unflatten: the structure {treedef} has {treedef.num_leaves} leaves, got {len(found)}"
+            f"tree.unflatten: the structure {treedef} has {treedef.num_leaves} leaves, got {len(given)}"
         )
-    return core.unflatten(treedef, found)
+    return core.unflatten(treedef, given)
 
 
 @public
@@ -183,10 +183,10 @@ def map_with_path(
     >>> map_with_path(lambda path, x: f"{path[0].key} is {x}", {"w": 1, "b": 2})
     {'w': 'w is 1', 'b': 'b is 2'}
     """
-    found, spec = flatten_with_path(tree, is_leaf, is_leaf_takes_path)
+    located, spec = flatten_with_path(tree, is_leaf, is_leaf_takes_path)
     columns = core.beside("tree.map_with_path", spec, rest)
     return core.unflatten(
-        spec, [f(path, x, *xs) for (path, x), *xs in zip(found, *columns, strict=True)]
+        spec, [f(path, x, *xs) for (path, x), *xs in zip(located, *columns, strict=True)]
     )
 
 
@@ -325,11 +325,12 @@ def broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> Any:
     >>> broadcast((0, 1), ("x", {"a": "y", "b": "z"}))
     (0, {'a': 1, 'b': 1})
     """
-    found, spec = core.flatten(prefix_tree, is_leaf)
+    prefix_leaves, spec = core.flatten(prefix_tree, is_leaf)
     (subtrees,) = core.beside("tree.broadcast", spec, [full_tree])
     parts = [core.structure(subtree) for subtree in subtrees]
     repeated = [
-        core.unflatten(part, [x] * part.num_leaves) for x, part in zip(found, parts, strict=True)
+        core.unflatten(part, [x] * part.num_leaves)
+        for x, part in zip(prefix_leaves, parts, strict=True)
     ]
     return core.unflatten(spec, repeated)
 
@@ -382,7 +383,7 @@ def transpose(
             f"{label}: the tree must have the structure of outer_treedef with inner_treedef in each "
             f"place, {expected}; at {path}: {how}"
         )
-    found = expected.flatten_up_to(tree)
+    flat = expected.flatten_up_to(tree)
     width = inner_treedef.num_leaves
-    columns = [core.unflatten(outer_treedef, found[i::width]) for i in range(width)]
+    columns = [core.unflatten(outer_treedef, flat[i::width]) for i in range(width)]
     return core.unflatten(inner_treedef, columns)

@@ -206,15 +206,15 @@ class _Registry:
 
     def flatten_one_level(self, tree: Any) -> tuple[tuple[Any, ...], Any] | None:
         """Return the children of a node and what else it is made of; None of a leaf."""
-        found = _level(tree)
-        return found if found is None else found[:2]
+        level = _level(tree)
+        return level if level is None else level[:2]
 
     def flatten_one_level_with_keys(
         self, tree: Any
     ) -> tuple[tuple[tuple[Hashable, Any], ...], Any] | None:
         """Return the children of a node with their keys and what else it is made of; None of a leaf."""
-        found = _level(tree)
-        return found if found is None else (tuple(zip(found[2], found[0], strict=True)), found[1])
+        level = _level(tree)
+        return level if level is None else (tuple(zip(level[2], level[0], strict=True)), level[1])
 
     def flatten(self, tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], PyTreeDef]:
         """As `tree_flatten`."""
@@ -251,10 +251,10 @@ def flatten_one_level(tree: Any) -> tuple[tuple[Any, ...], Any]:
     >>> flatten_one_level({"b": 3, "a": [1, 2]})
     (([1, 2], 3), ('a', 'b'))
     """
-    found = default_registry.flatten_one_level(tree)
-    if found is None:
+    level = default_registry.flatten_one_level(tree)
+    if level is None:
         raise ValueError(f"a leaf, of type {type(tree).__name__}, has no children")
-    return found
+    return level
 
 
 @PYTREES.public_like(flatten_one_level)
@@ -273,10 +273,10 @@ def flatten_one_level_with_keys(tree: Any) -> tuple[tuple[tuple[Hashable, Any], 
     >>> flatten_one_level_with_keys([1.0])
     (((SequenceKey(idx=0), 1.0),), None)
     """
-    found = default_registry.flatten_one_level_with_keys(tree)
-    if found is None:
+    level = default_registry.flatten_one_level_with_keys(tree)
+    if level is None:
         raise ValueError(f"a leaf, of type {type(tree).__name__}, has no children")
-    return found
+    return level
 
 
 @PYTREES.public

@@ -40,12 +40,12 @@ class Finder:
         for root in (self.library, self.package):
             if name.startswith(root + ".") and path is not None:
                 below = name[len(root) :]
-                found = PathFinder.find_spec(self.package + below, path)
-                if found is None:
+                spec = PathFinder.find_spec(self.package + below, path)
+                if spec is None:
                     kind = ModuleNotFoundError if root == self.library else ImportError
                     raise kind(lacks(self.library + below, self.absent), name=name)
                 if root == self.library:
-                    return ModuleSpec(name, self, origin=found.origin)  # type: ignore[arg-type]
+                    return ModuleSpec(name, self, origin=spec.origin)  # type: ignore[arg-type]
         return None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:

@@ -83,13 +83,13 @@ class _Rewriting(Draft):
     def run(self) -> Expr:
         for equation in self.given():
             equation = equation._replace(primitive=_inside(equation.primitive))
-            found = self._instead(equation)
-            if found is None:
+            equal = self._instead(equation)
+            if equal is None:
                 self.add(*equation)
             else:
                 out = equation.outputs[0]
-                self.same[out] = found
-                self.readers[found] += self.readers[out]
+                self.same[out] = equal
+                self.readers[equal] += self.readers[out]
         return self.finished()
 
     def _instead(self, equation: Equation) -> int | None:
@@ -98,9 +98,9 @@ class _Rewriting(Draft):
             return None
         for rule in RULES:
             if any(equation.primitive is p for p in rule.primitives):
-                found = rule.rewrite(self, equation)
-                if found is not None and self.types[found] is out:
-                    return found
+                equal = rule.rewrite(self, equation)
+                if equal is not None and self.types[equal] is out:
+                    return equal
         return None
 
     def add(self, primitive: Primitive, inputs: Sequence[int], outputs: Sequence[int]) -> None:
@@ -137,14 +137,14 @@ def _inside(primitive: Any) -> Any:
     """Return the primitive with its bodies rewritten, if it holds programs."""
     if not primitive.holds_programs:
         return primitive
-    found: dict[str, Any] = {}
+    rewritten: dict[str, Any] = {}
     for field in dataclasses.fields(primitive):
         value = getattr(primitive, field.name)
         if isinstance(value, Program):
-            found[field.name] = _rewritten(value)
+            rewritten[field.name] = _rewritten(value)
         elif isinstance(value, tuple) and value and all(isinstance(x, Program) for x in value):
-            found[field.name] = tuple([_rewritten(x) for x in value])
-    return primitive.replaced(**found) if found else primitive
+            rewritten[field.name] = tuple([_rewritten(x) for x in value])
+    return primitive.replaced(**rewritten) if rewritten else primitive
 
 
 def _rewritten(program: Program) -> Program:

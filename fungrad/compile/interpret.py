@@ -44,42 +44,42 @@ def interpret(steps: Schedule, arguments: Sequence[Any], xp: ModuleType = np) ->
                 made = [xp.empty(t.shape, t.dtype) for t in types]
                 registers |= dict(zip(step.registers, made, strict=True))
             case Run():
-                found = interpret(step.body, [registers[v] for v in step.operands], xp)
-                registers |= dict(zip(step.results, found, strict=True))
+                results = interpret(step.body, [registers[v] for v in step.operands], xp)
+                registers |= dict(zip(step.results, results, strict=True))
             case Branch():
                 operands = [registers[v] for v in step.operands]
-                found = interpret(step.branches[int(registers[step.which])], operands, xp)
-                registers |= dict(zip(step.results, found, strict=True))
+                results = interpret(step.branches[int(registers[step.which])], operands, xp)
+                registers |= dict(zip(step.results, results, strict=True))
             case Loop():
                 _loop(step, registers, xp)
             case While():
                 _while(step, registers, xp)
             case Call() | Into() | Assign():
                 _operation(step, registers, xp)
-    found = [(registers[v], copied) for v, copied in steps.results]
-    return [as_result(x.copy() if copied else x) for x, copied in found]
+    results = [(registers[v], copied) for v, copied in steps.results]
+    return [as_result(x.copy() if copied else x) for x, copied in results]
 
 
 def _operation(step: Operation, registers: dict[int, Any], xp: ModuleType) -> None:
     operands = [
         registers[v] if shape is None else registers[v].reshape(shape) for v, shape in step.operands
     ]
-    found = step.primitive.impl(xp, *operands)
+    output = step.primitive.impl(xp, *operands)
     if isinstance(step, Call):
-        results = step.primitive.as_sequence(found)
+        results = step.primitive.as_sequence(output)
         for v, result in zip(step.results, results, strict=True):
             if v in step.over:
                 registers[v][...] = result
             else:
                 registers[v] = result
         if step.copied:
-            registers[step.results[0]] = found.copy()
+            registers[step.results[0]] = output.copy()
     else:
         into = step.register if isinstance(step, Into) else step.operands[0].register
         if isinstance(step, Into) and step.in_order:
-            registers[into] = found
+            registers[into] = output
         else:
-            registers[into][...] = found
+            registers[into][...] = output
 
 
 def _loop(step: Loop, registers: dict[int, Any], xp: ModuleType) -> None:
@@ -88,9 +88,9 @@ def _loop(step: Loop, registers: dict[int, Any], xp: ModuleType) -> None:
         [step.rows.of(registers[v]) for v in group] for group in (step.taken, step.filled)
     ]
     for i in range(step.rows.rounds):
-        found = interpret(step.body, [*constants, *carries, *[x[i] for x in taken]], xp)
-        carries = found[: len(carries)]
-        for array, y in zip(filled, found[len(carries) :], strict=True):
+        results = interpret(step.body, [*constants, *carries, *[x[i] for x in taken]], xp)
+        carries = results[: len(carries)]
+        for array, y in zip(filled, results[len(carries) :], strict=True):
             array[i] = y
     registers |= dict(zip(step.carries, handed_on(xp, carries), strict=True))
 

@@ -36,21 +36,21 @@ def parts_of(equation: Equation, types: Sequence[ArrayType]) -> list[Slice]:
     if types[outputs[0]].nbytes < LEAST or math.prod(shape[:axis]) != 1:
         return []
     stacks = isinstance(primitive, Stack)
-    found, first = [], 0
+    slices, first = [], 0
     for v in inputs:
         last = first + (1 if stacks else types[v].shape[axis])
         start = tuple([first if a == axis else 0 for a in range(len(shape))])
         stop = tuple([last if a == axis else n for a, n in enumerate(shape)])
-        found.append(Slice(start, stop, (1,) * len(shape), (axis,) if stacks else ()))
+        slices.append(Slice(start, stop, (1,) * len(shape), (axis,) if stacks else ()))
         first = last
-    return found
+    return slices
 
 
 def places_of(expr: Expr, memory: Memory) -> dict[int, Place]:
     """Return which variables are computed in a part of another one, which nobody reads after that has been put together."""
     types = expr.types
     made: dict[int, Equation] = {}
-    found: dict[int, Place] = {}
+    places: dict[int, Place] = {}
     for number, equation in enumerate(expr.equations):
         inputs = equation.inputs
         if parts := parts_of(equation, types):
@@ -65,9 +65,9 @@ def places_of(expr: Expr, memory: Memory) -> dict[int, Place]:
                 and _can_be_placed(made[v], v, types)
             }
             if _is_worth_it(equation, placed, types):
-                found |= placed
+                places |= placed
         made |= dict.fromkeys(equation.outputs, equation)
-    return found
+    return places
 
 
 def _can_be_placed(equation: Equation, v: int, types: Sequence[ArrayType]) -> bool:

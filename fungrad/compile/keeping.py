@@ -60,9 +60,9 @@ def keep(
 
     `parts` is what `key` consists of, as far as it may be the user's.
     """
-    found: V | None = everywhere.get(key)
-    if found is not None:
-        return found
+    remembered: V | None = everywhere.get(key)
+    if remembered is not None:
+        return remembered
     number = hash(key)
     reference = _kept_by.get(number)
     known = None if reference is None else reference()
@@ -114,8 +114,8 @@ def users(parts: Iterable[Any]) -> tuple[list[Keeper], bool]:
         elif isinstance(part, optree.PyTreeSpec):
             pending += _static_data(part)
         elif isinstance(part, Primitive):
-            found, keepable = _users_of(part)
-            keepers += found
+            its_keepers, keepable = _users_of(part)
+            keepers += its_keepers
             if not keepable:
                 return [], False
         elif _is_of_parts(part):
@@ -147,14 +147,14 @@ def _fields(part: Any) -> list[Any]:
 
 def _static_data(structure: optree.PyTreeSpec) -> list[Any]:
     """Return what the nodes of a structure hold beside their children."""
-    found: list[Any] = []
-    structure.walk([None] * structure.num_leaves, lambda cls, data, children: found.append(data))
-    return found
+    held: list[Any] = []
+    structure.walk([None] * structure.num_leaves, lambda cls, data, children: held.append(data))
+    return held
 
 
 def _has_a_name(part: Any) -> bool:
     """Whether `part` is a function found by its name, as what a module defines: it is made but once."""
-    found: Any = sys.modules.get(getattr(part, "__module__", None) or "")
+    named: Any = sys.modules.get(getattr(part, "__module__", None) or "")
     for name in (getattr(part, "__qualname__", None) or "<none>").split("."):
-        found = getattr(found, name, None)
-    return found is part
+        named = getattr(named, name, None)
+    return named is part

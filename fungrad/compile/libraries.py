@@ -31,8 +31,8 @@ def with_libraries(expr: Expr) -> Expr:
     """Return `expr` with calls of the libraries that serve it best."""
     equations = []
     for equation in expr.equations:
-        found = _fourier(equation, expr.types[equation.inputs[0]]) if equation.inputs else None
-        equations.append(equation if found is None else equation._replace(primitive=found))
+        fourier = _fourier(equation, expr.types[equation.inputs[0]]) if equation.inputs else None
+        equations.append(equation if fourier is None else equation._replace(primitive=fourier))
     if all(a is b for a, b in zip(equations, expr.equations, strict=True)):
         return expr
     return dataclasses.replace(expr, equations=tuple(equations))
@@ -79,10 +79,10 @@ class Fourier(Primitive):
             case InverseRealFFT(axis=axis, n=n, norm=norm):
                 function, given = scipy.fft.irfft, {"n": n, "axis": axis}
         workers = host.threads() if x.size >= SHARED else 1
-        found = function(x, norm=norm, workers=workers, **given)
-        if not _is_finite(found):
+        transformed = function(x, norm=norm, workers=workers, **given)
+        if not _is_finite(transformed):
             raise Rerun  # NumPy's functions may warn of it, or not
-        return found
+        return transformed
 
 
 def _is_finite(x: Any) -> bool:

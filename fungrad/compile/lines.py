@@ -76,7 +76,7 @@ def explain(error: Exception, origins: Origins, bindings: Mapping[str, Any]) -> 
 
     In its traceback, functions of the program, whose globals are `bindings`, are at the user's lines if they have no such lines themselves.
     """
-    found: list[Origin] = []
+    raising: list[Origin] = []
     entries = []
     tb = error.__traceback__
     while tb is not None:
@@ -84,11 +84,11 @@ def explain(error: Exception, origins: Origins, bindings: Mapping[str, Any]) -> 
         if tb.tb_frame.f_globals is bindings:
             origin = origins.at(tb.tb_frame.f_code, tb.tb_lasti)
             if origin is not None and origin[1] is not None:  # else that of the call is
-                found.append(origin)
+                raising.append(origin)
             if (place := place_of(origin)) is not None and tb.tb_frame.f_code.co_name != NAME:
                 entries[-1] = _entry(place)
         tb = tb.tb_next
-    for primitive, source in reversed(found):
+    for primitive, source in reversed(raising):
         error.add_note(f"raised by `{primitive}`, from {describe_source(source)}")
     for entry in reversed(entries):
         tb = TracebackType(tb, *entry)
@@ -112,7 +112,7 @@ def _users_lines(origins: Iterable[Origin | None]) -> tuple[list[int], set[str]]
 
     A line that computes nothing, such as a deletion, is at the line before it. The file of what a rewriting has made is "".
     """
-    found: list[int] = []
+    lines: list[int] = []
     files = set()
     known: dict[tuple[int, int], int] = {}  # by the identity of the code, whose hash takes long
     tables: dict[int, _Table] = {}
@@ -121,7 +121,7 @@ def _users_lines(origins: Iterable[Origin | None]) -> tuple[list[int], set[str]]
         if place is None:
             if origin is not None and origin[0].warns:
                 files.add("")  # in none that is known
-            found.append(found[-1] if found else 0)
+            lines.append(lines[-1] if lines else 0)
             continue
         code, offset = place
         key = id(code), offset
@@ -130,9 +130,9 @@ def _users_lines(origins: Iterable[Origin | None]) -> tuple[list[int], set[str]]
                 tables[id(code)] = _Table(code)
                 files.add(code.co_filename)
             known[key] = tables[id(code)].line(offset)
-        found.append(known[key])
-    first = next((n for n in found if n), 0)
-    return [n or first for n in found], files
+        lines.append(known[key])
+    first = next((n for n in lines if n), 0)
+    return [n or first for n in lines], files
 
 
 class _Table:
@@ -189,12 +189,12 @@ _WITHOUT_COLUMNS = 13
 def _signed(number: int) -> bytes:
     """Return an integer as such a table has it: six bits to a byte, the lowest first."""
     rest = -number << 1 | 1 if number < 0 else number << 1
-    found = bytearray()
+    encoded = bytearray()
     while rest >= 64:
-        found.append(rest & 63 | 64)
+        encoded.append(rest & 63 | 64)
         rest >>= 6
-    found.append(rest)
-    return bytes(found)
+    encoded.append(rest)
+    return bytes(encoded)
 
 
 def _calls_python(code: CodeType, bindings: Mapping[str, Any]) -> bool:
@@ -230,8 +230,8 @@ def _in_c() -> frozenset[str]:
         "min",
     }
     names |= {"pop", "range", "reduce", "reshape", "transpose", "zip"}
-    for name, found in vars(np).items():
-        function = getattr(found, "_implementation", found)  # of what asks other types first
-        if isinstance(found, np.ufunc) or type(function) is type(len):
+    for name, member in vars(np).items():
+        function = getattr(member, "_implementation", member)  # of what asks other types first
+        if isinstance(member, np.ufunc) or type(function) is type(len):
             names.add(name)
     return frozenset(names)

@@ -176,8 +176,8 @@ class Program(Keeper):
         if self.meets:
             with importing:  # what few programs come to need
                 from fungrad.compile.passes.overlap import overlapped as prepare
-        found = schedule(self.expr, self.donated, self.borrowed, target_of(xp), prepare)
-        return found.check() if check_exprs.get() else found
+        steps = schedule(self.expr, self.donated, self.borrowed, target_of(xp), prepare)
+        return steps.check() if check_exprs.get() else steps
 
     @cached_property
     def source(self) -> PythonSource:
@@ -269,8 +269,8 @@ def weakly(program: Program, xp: ModuleType) -> Callable[[], Native | None]:
     held = weakref.ref(program)
 
     def make() -> Native | None:
-        found = held()
-        return None if found is None else found.with_kernels(xp)
+        alive = held()
+        return None if alive is None else alive.with_kernels(xp)
 
     return make
 

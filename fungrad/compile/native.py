@@ -55,25 +55,25 @@ def schedule_with_kernels(
         return with_kernels(prepared(expr))
 
     prepare = on_host if target.on_host else with_kernels_of_devices
-    found = schedule(expr, (), borrowed, target, prepare, over=0)
-    return found, [x for x in _called(found) if isinstance(x, Fused)]
+    steps = schedule(expr, (), borrowed, target, prepare, over=0)
+    return steps, [x for x in _called(steps) if isinstance(x, Fused)]
 
 
 def _called(steps: Schedule) -> list[Primitive]:
     """Return the primitives that a schedule calls, in order, in loops and branches too."""
-    found: dict[Primitive, None] = {}
+    called: dict[Primitive, None] = {}
     pending, seen = [steps], {id(steps)}
     while pending:
         current = pending.pop(0)
         for step in current.steps:
             if isinstance(step, Call):
-                found[step.primitive] = None
+                called[step.primitive] = None
             elif isinstance(step, Control):
                 for _, part, *_ in within(step, current.types):
                     if id(part) not in seen:
                         seen.add(id(part))
                         pending.append(part)
-    return [*found]
+    return [*called]
 
 
 def source_with_kernels(
@@ -88,10 +88,10 @@ def source_with_kernels(
     if not (host.available() if target.on_host else device.available(xp)):
         return None
     steps, kernels = schedule_with_kernels(expr, borrowed, target)
-    found = [fused.kernel for fused in kernels]
+    to_compile = [fused.kernel for fused in kernels]
     if not (kernels or any(isinstance(x, Fourier) for x in _called(steps))):
         return None
-    if target.on_host and not host.can_run(found):
+    if target.on_host and not host.can_run(to_compile):
         return None
     if (
         donated
@@ -100,9 +100,9 @@ def source_with_kernels(
     ):
         return None
     if target.on_host:
-        functions = host.compile_kernels(found)
+        functions = host.compile_kernels(to_compile)
     else:
-        functions = device.compile_kernels(xp, [x for x in found if isinstance(x, Kernel)])
+        functions = device.compile_kernels(xp, [x for x in to_compile if isinstance(x, Kernel)])
     for fused, function in zip(kernels, functions, strict=True):
         fused.compiled(function)
     alone = all(isinstance(step, (Call, Free)) for step in steps.steps) and all(

@@ -124,10 +124,10 @@ def overwriting_of(expr: Expr) -> Overwriting:
             turns_here = v in turns and turns.isdisjoint(operands)  # as `astype` does
             if len(likes) == 1 and _follows(primitive) and not turns_here:
                 (like[v],) = likes
-    found = Overwriting(
+    overwriting = Overwriting(
         tuple(like), tuple(given), frozenset(plain), frozenset(shown(expr)), frozenset(turns)
     )
-    return found.check() if check_exprs.get() else found
+    return overwriting.check() if check_exprs.get() else overwriting
 
 
 def _has_order(shape: Shape) -> bool:

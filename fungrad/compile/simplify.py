@@ -21,15 +21,15 @@ PASSES: tuple[tuple[str, Callable[[Expr], Expr]], ...] = (
 
 def simplify(expr: Expr) -> Expr:
     """Return `expr` with constants folded, common subexpressions shared and dead code removed."""
-    for _, found in after_each_pass(expr):
-        expr = found
+    for _, after in after_each_pass(expr):
+        expr = after
     return expr
 
 
 def spelled(expr: Expr) -> Expr:
     """Return `expr` as it is to be compiled: with programs in the place of primitives that stand for one."""
-    found = lowered(expr)
-    return expr if found is expr else simplify(found)
+    written_out = lowered(expr)
+    return expr if written_out is expr else simplify(written_out)
 
 
 def after_each_pass(expr: Expr) -> Iterator[tuple[str, Expr]]:
@@ -38,6 +38,6 @@ def after_each_pass(expr: Expr) -> Iterator[tuple[str, Expr]]:
     for name, step in PASSES:
         if step is without_dead_code and not changed:
             continue  # there is none that was not there before
-        found = step(expr)
-        changed, expr = found is not expr, found
+        after = step(expr)
+        changed, expr = after is not expr, after
         yield name, expr

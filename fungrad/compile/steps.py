@@ -113,10 +113,10 @@ class Rows(NamedTuple):
 
     def of(self, array: Any) -> Any:
         """Return the view of an array whose rows are what each round takes or fills."""
-        found = array[self.start : self.stop]
+        view = array[self.start : self.stop]
         if self.block is not None:
-            found = found.reshape(self.rounds, self.block, *array.shape[1:])
-        return found[::-1] if self.reverse else found
+            view = view.reshape(self.rounds, self.block, *array.shape[1:])
+        return view[::-1] if self.reverse else view
 
     def type(self, of_array: ArrayType) -> ArrayType:
         """Return the type of what a round takes of an array of this type."""

@@ -28,10 +28,10 @@ if sys.version_info >= (3, 14):
         `functools.update_wrapper` no longer does, and then those of the class of `made` would be found.
         """
         try:
-            found = get_annotations(function, format=Format.FORWARDREF)
+            hints = get_annotations(function, format=Format.FORWARDREF)
         except Exception:  # of what the user has written there
-            found = get_annotations(function, format=Format.STRING)
-        vars(made)["__annotations__"] = found
+            hints = get_annotations(function, format=Format.STRING)
+        vars(made)["__annotations__"] = hints
 else:
 
     def signature(function: Callable[..., Any]) -> inspect.Signature:

@@ -128,16 +128,16 @@ class LRUCache(Generic[V]):
         self, key: Hashable, build: Callable[[], V], weigh: Callable[[V], float] = lambda _: 1.0
     ) -> V:
         """Return the entry of `key`; build it, once for all threads, if there is none."""
-        found = self.get(key)
-        if found is not None:
-            return found
+        entry = self.get(key)
+        if entry is not None:
+            return entry
         mine = _Build()
         try:
             try:
                 while (going_on := self._building.setdefault(key, mine)).is_elsewhere():
                     going_on.wait()
-                found = self.get(key)  # another thread may have built it meanwhile
-                return self._keep(key, build(), weigh) if found is None else found
+                entry = self.get(key)  # another thread may have built it meanwhile
+                return self._keep(key, build(), weigh) if entry is None else entry
             finally:
                 self._end(key, mine)
         finally:  # twice: an interrupt may have come before the first was done

@@ -18,12 +18,12 @@ COMPILATIONS = ("background", "eager", "off")
 
 
 def _compilation() -> str:
-    found = os.environ.get("FUNGRAD_COMPILE", "").lower() or "background"
-    if found not in COMPILATIONS:
+    mode = os.environ.get("FUNGRAD_COMPILE", "").lower() or "background"
+    if mode not in COMPILATIONS:
         raise ValueError(
-            f"the environment variable FUNGRAD_COMPILE is {found!r}; it can be background, eager or off"
+            f"the environment variable FUNGRAD_COMPILE is {mode!r}; it can be background, eager or off"
         )
-    return found
+    return mode
 
 
 compilation = state_variable("compilation", _compilation())

@@ -59,8 +59,8 @@ def generator_classes() -> tuple[type, ...]:
     Another thread may be importing them now; then no object is of such a class.
     """
     random = sys.modules.get("numpy.random")
-    found = (getattr(random, name, None) for name in ("Generator", "RandomState"))
-    return tuple([cls for cls in found if cls is not None])
+    classes = (getattr(random, name, None) for name in ("Generator", "RandomState"))
+    return tuple([cls for cls in classes if cls is not None])
 
 
 def is_generator(x: Any) -> bool:

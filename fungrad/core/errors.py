@@ -167,10 +167,10 @@ def resolve_source(source: Source | None) -> Source | None:
         known = places.get()
         return known[source] if source < len(known) else None
     if isinstance(source, InDerivative):
-        found = resolve_source(source.source)
-        if isinstance(found, InDerivative):
-            return found
-        return source if found is source.source else InDerivative(found, source.backward)
+        resolved = resolve_source(source.source)
+        if isinstance(resolved, InDerivative):
+            return resolved
+        return source if resolved is source.source else InDerivative(resolved, source.backward)
     return source
 
 

@@ -141,9 +141,9 @@ class Expr:
             if missing:
                 raise ExprError(f"{where}: variables {missing} are used before their definition")
             expected = primitive.infer(tuple(self.types[v] for v in inputs))
-            found = tuple(self.types[v] for v in outputs)
-            if expected != found:
-                raise ExprError(f"{where}: outputs have types {found}, its rule gives {expected}")
+            types = tuple(self.types[v] for v in outputs)
+            if expected != types:
+                raise ExprError(f"{where}: outputs have types {types}, its rule gives {expected}")
             if len(set(outputs)) < len(outputs) or any(v in defined for v in outputs):
                 raise ExprError(f"{where}: an output is defined twice")
             defined.update(outputs)

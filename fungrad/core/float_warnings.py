@@ -91,17 +91,17 @@ def _running(frame: FrameType | None) -> tuple[str, Source | None]:
     """
     name, known = "", None
     while frame is not None:
-        found = None
+        origin = None
         origins = frame.f_globals.get(ORIGINS)
         if origins is not None:
-            found = origins.at(frame.f_code, frame.f_lasti)
+            origin = origins.at(frame.f_code, frame.f_lasti)
         elif (frame.f_globals.get("__name__"), frame.f_code.co_name) in _RUNNERS:
             local = frame.f_locals
-            found = (local["primitive"], local["source"]) if "primitive" in local else None
+            origin = (local["primitive"], local["source"]) if "primitive" in local else None
         elif not is_internal(frame) and package_of(frame) not in ("numpy", "scipy"):
             break
-        if found is not None:
-            primitive, source = found
+        if origin is not None:
+            primitive, source = origin
             source = resolve_source(source)
             name = name or primitive.name
             place = source.source if isinstance(source, InDerivative) else source

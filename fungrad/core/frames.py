@@ -224,8 +224,8 @@ def asks_for_number(frame: FrameType) -> bool:
     operation = operation_at(frame)
 
     def is_number_type(name: str) -> bool:
-        found = find(frame, name)
-        return found is float or found is complex
+        value = find(frame, name)
+        return value is float or value is complex
 
     if operation not in _ITERATING and not operation.startswith("CALL"):
         return True  # such as formatting, "%f" % x
@@ -249,13 +249,13 @@ def called_in(frame: FrameType) -> tuple[str, Any]:
     chain, _ = _names_in_call(frame.f_code, offset_in(frame))
     if not chain:
         return "", None
-    found = find(frame, chain[0])
+    called = find(frame, chain[0])
     for name in chain[1:]:
         try:
-            found = getattr(found, name)
+            called = getattr(called, name)
         except Exception:  # of a property of the user's
             return "", None
-    return ".".join(chain), found
+    return ".".join(chain), called
 
 
 @functools.lru_cache(maxsize=1 << 10)
@@ -266,21 +266,21 @@ def _names_in_call(code: CodeType, offset: int) -> tuple[tuple[str, ...], tuple[
     """
     import dis
 
-    found = list(dis.get_instructions(code))
+    instructions = list(dis.get_instructions(code))
     if dis.opname[code.co_code[offset]].startswith("UNPACK"):  # its place is that of the targets
-        before = [x for x in found if x.offset < offset]
+        before = [x for x in instructions if x.offset < offset]
         ends = [
             i for i, x in enumerate(before) if x.opname.startswith(("STORE", "POP_TOP", "RETURN"))
         ]
         statement = before[ends[-1] + 1 :] if ends else before
         return (), tuple([x.argval for x in statement if isinstance(x.argval, str)])
     line, end_line, column, end_column = next(
-        x.positions for x in found if x.offset == offset and x.positions
+        x.positions for x in instructions if x.offset == offset and x.positions
     )
     if None in (line, end_line, column, end_column):  # Python runs with -X no_debug_ranges
         return (), ("map", *code.co_names)
     chain, names, simple = [], [], True
-    for operation, name, start, end in _parts(found):
+    for operation, name, start, end in _parts(instructions):
         if not ((line, column) <= start and end <= (end_line, end_column)):
             continue
         leads = start == (line, column)
@@ -293,13 +293,13 @@ def _names_in_call(code: CodeType, offset: int) -> tuple[tuple[str, ...], tuple[
     return tuple(chain) if simple else (), tuple(names)
 
 
-def _parts(found: Sequence[dis.Instruction]) -> Iterator[tuple[str, str, Place, Place]]:
+def _parts(instructions: Sequence[dis.Instruction]) -> Iterator[tuple[str, str, Place, Place]]:
     """Yield instructions that have a place: the operation, the name that is loaded, start and end.
 
     From Python 3.13 on one instruction may do the work of two, ``LOAD_FAST_LOAD_FAST``, of which it has the
     place of the first. The second begins what the next instruction belongs to, or stands before its end.
     """
-    for x, following in zip(found, [*found[1:], None], strict=True):
+    for x, following in zip(instructions, [*instructions[1:], None], strict=True):
         place, operation = _place(x), x.opname
         names = x.argval if isinstance(x.argval, tuple) else (x.argval,)
         if place is not None:

@@ -140,11 +140,11 @@ class _Search:
                 self._see(value, type(value), code, _scope_of(function), "")
         pending, seen = self._pending, self._seen
         while pending and len(seen) < _FUNCTIONS:
-            found = pending.pop()
-            key = id(getattr(found, "__func__", found)), id(getattr(found, "__self__", None))
+            callee = pending.pop()
+            key = id(getattr(callee, "__func__", callee)), id(getattr(callee, "__self__", None))
             if key not in seen:
                 seen.add(key)
-                self._follow(found)
+                self._follow(callee)
 
     def _follow(self, function: Any) -> None:
         kind = type(function)
@@ -263,15 +263,15 @@ class _Search:
         self, container: Any, code: CodeType, scope: Any, name: str, items: tuple[Any, ...] = ()
     ) -> None:
         """Look at the first items of a container, and at those of the first containers in it."""
-        found = container.values() if isinstance(container, dict) else container
+        values = container.values() if isinstance(container, dict) else container
         last = len(items) + 1 == _DEEP
         wanted = self._kinds if last else self._kinds | _CONTAINERS
         try:
-            if wanted.isdisjoint(map(type, itertools.islice(found, _ITEMS))):
+            if wanted.isdisjoint(map(type, itertools.islice(values, _ITEMS))):
                 return  # as most are
             keys = container if isinstance(container, dict) else itertools.count()
             inner = 0
-            for key, value in itertools.islice(zip(keys, found, strict=False), _ITEMS):
+            for key, value in itertools.islice(zip(keys, values, strict=False), _ITEMS):
                 if (kind := type(value)) in self._kinds:
                     mention = _Mention(code, scope, name, (*items, key))
                     self.mentions.setdefault(id(value), (value, mention))
@@ -349,14 +349,14 @@ def _scope_of(function: Any) -> dict[str, Any]:
 
 def _instructions(mention: _Mention) -> Iterator[tuple[int, str, str]]:
     """Yield (line, name, attribute) for the places that mention a name in the code, or inside of it."""
-    found = ""
+    name = ""
     for line, x in instructions_in(mention.code):
-        if found:
+        if name:
             attribute = x.argval if x.opname in ("LOAD_ATTR", "LOAD_METHOD") else ""
-            yield line, found, attribute
-            found = ""
+            yield line, name, attribute
+            name = ""
         if x.opname.startswith("LOAD_") and x.argval == mention.name:
-            found = mention.name
+            name = mention.name
 
 
 _NO_DRAW = ("default_rng", "seed", "bit_generator", "RandomState", "Generator", "SeedSequence")

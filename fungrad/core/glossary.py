@@ -72,7 +72,7 @@ class Glossary:
                 described.get(name) or others.get(name) or f"\n    {self.parameters.get(name, '')}"
             )
             alike.setdefault(said, []).append(name)
-        return "\n".join([", ".join(found) + said for said, found in alike.items()])
+        return "\n".join([", ".join(group) + said for said, group in alike.items()])
 
     def _errors(self, names: Sequence[str], section: str) -> str:
         for error, when in [self.raises[name] for name in names if name in self.raises]:
@@ -130,8 +130,8 @@ def _parameters_of(function: Callable[..., Any]) -> list[str]:
         inspect.Parameter.VAR_POSITIONAL: "*",
         inspect.Parameter.VAR_KEYWORD: "**",
     }
-    found = inspect.signature(function).parameters.values()
-    return [stars.get(p.kind, "") + p.name for p in found if p.name != "self"]
+    parameters = inspect.signature(function).parameters.values()
+    return [stars.get(p.kind, "") + p.name for p in parameters if p.name != "self"]
 
 
 def _parsed(text: str) -> tuple[str, dict[str, str]]:
@@ -145,10 +145,10 @@ def _parsed(text: str) -> tuple[str, dict[str, str]]:
 
 def _entries(section: str) -> dict[str, str]:
     """Return what a section says of each name: its type, if given, and the lines below."""
-    found: dict[str, str] = {}
+    described: dict[str, str] = {}
     for entry in filter(None, _ENTRY.split(section)):
         heading, _, lines = entry.partition("\n")
         names, colon, type_ = heading.partition(" : ")
         said = f"{colon}{type_}\n{lines}"
-        found |= dict.fromkeys(names.split(", "), said)
-    return found
+        described |= dict.fromkeys(names.split(", "), said)
+    return described

@@ -49,13 +49,13 @@ _STRONG = {"int*": "int64", "float*": "float64", "complex*": "complex128"}
 def _all_above(node: str) -> frozenset[str]:
     """Return a node and all above it."""
     # A floating-point dtype of 8 bits or fewer is above the weak ones, and goes with no other dtype but complex ones.
-    found, new = {node}, [node]
+    nodes, new = {node}, [node]
     while new:
         for above in _ABOVE.get(new.pop(), ()):
-            if above not in found:
-                found.add(above)
+            if above not in nodes:
+                nodes.add(above)
                 new.append(above)
-    return frozenset(found)
+    return frozenset(nodes)
 
 
 def _below(node: str, upper: str) -> bool:
@@ -124,10 +124,10 @@ def narrow_array(x: Any) -> Any:
     given = type_of(x)
     if given.dtype not in _NARROW:
         return x
-    found = (
+    narrowed = (
         np.asarray(x, narrow(given.dtype)) if type(x) is float else _wrapped(x, narrow(given.dtype))
     )
-    return weak_array(found) if given.weak else found[()] if not given.shape else found
+    return weak_array(narrowed) if given.weak else narrowed[()] if not given.shape else narrowed
 
 
 def _wrapped(x: Any, dtype: DType) -> Any:
@@ -206,10 +206,10 @@ def as_wide_as(given: DType, dtype: DType) -> DType:
 def _kind_of_loop(ufunc: np.ufunc, kind: str) -> str:
     """Return what kind of numbers a ufunc converts operands of a kind to; "" if it takes none of these."""
     try:
-        found = ufunc.resolve_dtypes((*[np.dtype(kind)] * ufunc.nin, *[None] * ufunc.nout))
+        dtypes = ufunc.resolve_dtypes((*[np.dtype(kind)] * ufunc.nin, *[None] * ufunc.nout))
     except TypeError:
         return ""
-    return found[0].kind
+    return dtypes[0].kind
 
 
 def operands_of(

@@ -216,14 +216,14 @@ def _flatten_where(
     """Return what `flatten_with_path` does, for an `is_leaf` that takes the path too."""
     leaf = optree.treespec_leaf()
     structure = leaf
-    found: list[tuple[KeyPath, Any]] = [((), tree)]
+    nodes: list[tuple[KeyPath, Any]] = [((), tree)]
     done = [False]
     while not all(done):  # one level of the tree deeper in each pass
         below: list[tuple[KeyPath, Any]] = []
         parts: list[optree.PyTreeSpec] = []
         stops: list[bool] = []
         children: list[tuple[KeyPath, Any]]
-        for (path, node), stop in zip(found, done, strict=True):
+        for (path, node), stop in zip(nodes, done, strict=True):
             if stop or is_leaf(path, node):
                 children, part = [((), node)], leaf
             else:
@@ -232,8 +232,8 @@ def _flatten_where(
             stops += [part == leaf] * len(children)
             parts.append(part)
         structure = structure.transform(None, functools.partial(next, iter(parts)))
-        found, done = below, stops
-    return found, structure
+        nodes, done = below, stops
+    return nodes, structure
 
 
 def difference(
@@ -243,19 +243,19 @@ def difference(
 
     None if it is one; with `exact`, if they are equal. Only the first difference is told.
     """
-    found = _first_difference(structure, tree, exact)
-    if found is None:
+    mismatch = _first_difference(structure, tree, exact)
+    if mismatch is None:
         return None
-    path, level, node = found
+    path, level, node = mismatch
     return keystr(path) or "the root", _how(level, node)
 
 
 def prefix_difference(structure: optree.PyTreeSpec, tree: Any) -> tuple[str, str] | None:
     """Return where a prefix, given for `tree`, is none of it, and what it has or lacks there; None if it is one."""
-    found = _first_difference(structure, tree, False)
-    if found is None:
+    mismatch = _first_difference(structure, tree, False)
+    if mismatch is None:
         return None
-    path, level, node = found
+    path, level, node = mismatch
     is_dict = level.type is not None and issubclass(level.type, dict)
     if is_dict and isinstance(node, dict):
         lacks = [repr(key) for key in node if key not in level.entries()]

@@ -108,9 +108,9 @@ def _run_program(
     own.update(program.constants)
     known: list[Any] = []
     for (primitive, inputs, outputs), source in program.located():
-        found = _run(primitive, [own[v] for v in inputs], source or of_call)
-        own.update(zip(outputs, found, strict=True))
-        known += found
+        results = _run(primitive, [own[v] for v in inputs], source or of_call)
+        own.update(zip(outputs, results, strict=True))
+        known += results
     return known, [own[v] for v in program.outputs]
 
 
@@ -137,13 +137,13 @@ def _evaluated(trace: Recording, number: int) -> tuple[int, list[Any]]:
             of_step = source if of_step is None else of_step
             operands = [own[v] for v in step.inputs]
             if of_step is not None and _is_plain(step.primitive, operands):
-                found: Sequence[Any] = _run(step.primitive, operands, of_step)
+                step_results: Sequence[Any] = _run(step.primitive, operands, of_step)
             else:
-                found = _saved(step.primitive, operands, of_step)
-            own.update(zip(step.outputs, found, strict=False))
-            known += found
+                step_results = _saved(step.primitive, operands, of_step)
+            own.update(zip(step.outputs, step_results, strict=False))
+            known += step_results
             if watch is not None:
-                watch.see(n, step, of_step, operands, found)
+                watch.see(n, step, of_step, operands, step_results)
         if watch is not None:
             watch.conclude(program.outputs)
         results = [own[v] for v in program.outputs]

@@ -164,12 +164,12 @@ class Primitive(InternedValue):
         if not self.differentiable:
             return (None,) * len(out) if self.multiple_results else None
         if self.multilinear:
-            found = None
+            tangent = None
             for i, t in enumerate(tangents):
                 if t is not None:
                     term = bind(self, (*operands[:i], t, *operands[i + 1 :]))
-                    found = term if found is None else found + term
-            return found
+                    tangent = term if tangent is None else tangent + term
+            return tangent
         if self.linear is not None:
             which = self.linear or range(len(operands))
             return self(*[tangents[i] if i in which else x for i, x in enumerate(operands)])
@@ -225,12 +225,12 @@ class Primitive(InternedValue):
             for x, moves in zip(operands, flags, strict=True)
         ]
         if self.multilinear:
-            found: list[Any] = [None] * len(flags)
+            cotangents: list[Any] = [None] * len(flags)
             for i in range(len(flags) - 1, -1, -1):  # in the order in which a sum is transposed
                 if flags[i]:
                     others = (*operands[:i], standing[i], *operands[i + 1 :])
-                    found[i] = self.transpose(ct, *others)[i]
-            return found
+                    cotangents[i] = self.transpose(ct, *others)[i]
+            return cotangents
         linear = self.linear
         if linear is None or (linear and not any(flags[i] for i in linear)):
             return None

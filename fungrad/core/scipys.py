@@ -68,11 +68,11 @@ def _public_name(frame: FrameType) -> str:
 
 def _is_ours(name: str) -> bool:
     """Whether fungrad has a function of its own in the place of one of SciPy."""
-    found, theirs = sys.modules.get("fungrad"), sys.modules.get("scipy")
+    ours, theirs = sys.modules.get("fungrad"), sys.modules.get("scipy")
     for part in name.split("."):
-        found = getattr(found, part, None)
+        ours = getattr(ours, part, None)
         theirs = theirs if part == "scipy" else getattr(theirs, part, None)
-    return found is not None and found is not theirs
+    return ours is not None and ours is not theirs
 
 
 class _Last(threading.local):

@@ -54,13 +54,13 @@ def _within(source: Source | None, scope: Scope) -> Source | None:
         return source._replace(source=_within(source.source, scope))  # type: ignore[arg-type]
     if not isinstance(source, tuple):
         return source
-    found = ScopedPlace(source)
-    found.scopes = (scope, *scopes_of(source))
-    return found
+    place = ScopedPlace(source)
+    place.scopes = (scope, *scopes_of(source))
+    return place
 
 
 def scopes_of(source: Source | None) -> tuple[Scope, ...]:
     """Return the scopes that an equation was recorded in, the outermost first."""
-    found = resolve_source(source)
-    place = found.source if isinstance(found, InDerivative) else found
+    resolved = resolve_source(source)
+    place = resolved.source if isinstance(resolved, InDerivative) else resolved
     return place.scopes if isinstance(place, ScopedPlace) else ()

@@ -102,7 +102,7 @@ def _without_transformation(type_: ArrayType) -> list[Any]:
 
 def _classes(frame: FrameType, names: Sequence[str]) -> list[tuple[str, type]]:
     """Return the classes of numbers and arrays that `names` are in a frame."""
-    found = []
+    classes = []
     for name in names:
         value = find(frame, name)
         if isinstance(value, ModuleType):
@@ -111,5 +111,5 @@ def _classes(frame: FrameType, names: Sequence[str]) -> list[tuple[str, type]]:
             members = [(name, x) for x in value]
         else:
             members = [(name, value)]
-        found += [(n, x) for n, x in members if isinstance(x, type) and x is not object]
-    return found
+        classes += [(n, x) for n, x in members if isinstance(x, type) and x is not object]
+    return classes

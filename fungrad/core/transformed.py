@@ -94,10 +94,10 @@ class _Loaded(Portable):
 
 def _by_name(module: str | None, name: Any) -> Any:
     """Return what a module has under a name with dots; None if there is no such thing."""
-    found: Any = sys.modules.get(module or "")
+    member: Any = sys.modules.get(module or "")
     for part in name.split(".") if isinstance(name, str) else ["<none>"]:
-        found = getattr(found, part, None)
-    return found
+        member = getattr(member, part, None)
+    return member
 
 
 _OWN = frozenset(["fun", "label", "nondiff_argnums"])

@@ -112,8 +112,8 @@ def map(function: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = N
     >>> map(lambda x, y: x + y, {"a": 1, "b": [2]}, {"a": 10, "b": [20]})
     {'a': 11, 'b': [22]}
     """
-    found, spec = flatten(tree, is_leaf)
-    columns = [found, *beside("tree.map", spec, rest)]
+    first, spec = flatten(tree, is_leaf)
+    columns = [first, *beside("tree.map", spec, rest)]
     return unflatten(spec, [function(*xs) for xs in zip(*columns, strict=True)])
 
 
@@ -131,10 +131,10 @@ def beside(label: str, spec: TreeDef, trees: Sequence[Any]) -> list[list[Any]]:
         try:
             columns.append(spec.flatten_up_to(tree))
         except ValueError as error:
-            found = difference(spec, tree)
-            if found is None:  # not about structures: an error of a node's own function
+            mismatch = difference(spec, tree)
+            if mismatch is None:  # not about structures: an error of a node's own function
                 raise
-            path, how = found
+            path, how = mismatch
             raise ValueError(
                 f"{label}: tree {i} does not have the structure of the first; at {path}: {how}"
             ) from error
@@ -163,8 +163,8 @@ def broadcast_prefix(prefix: Any, tree: Any, what: str) -> list[Any]:
     try:
         return _broadcast_prefix(prefix, tree)
     except ValueError as error:
-        found = prefix_difference(_prefix_structure(prefix), tree)
-        where = what if found is None else f"{what}{found[0]} {found[1]}. It"
+        mismatch = prefix_difference(_prefix_structure(prefix), tree)
+        where = what if mismatch is None else f"{what}{mismatch[0]} {mismatch[1]}. It"
         raise ValueError(
             f"{where} must be an integer, None, or a tree of these that is a prefix of what it "
             f"describes; got {prefix!r} for a tree of structure {structure(tree)}"
@@ -173,10 +173,10 @@ def broadcast_prefix(prefix: Any, tree: Any, what: str) -> list[Any]:
 
 def _broadcast_prefix(prefix: Any, tree: Any) -> list[Any]:
     spec = _prefix_structure(prefix)
-    found = optree.tree_leaves(prefix, _is_none, namespace=NAMESPACE)
+    prefix_leaves = optree.tree_leaves(prefix, _is_none, namespace=NAMESPACE)
     _check_kinds(spec, structure(tree))
     result: list[Any] = []
-    for leaf, subtree in zip(found, spec.flatten_up_to(tree), strict=True):
+    for leaf, subtree in zip(prefix_leaves, spec.flatten_up_to(tree), strict=True):
         result.extend([leaf] * len(leaves(subtree)))
     return result
 

@@ -48,10 +48,10 @@ def made_without_seed(code: CodeType) -> tuple[tuple[int, str], ...]:
     >>> made_without_seed(compile("x = random.default_rng(0)\ny = random.default_rng()", "", "exec"))
     ((2, 'default_rng'),)
     """
-    found, named = [], ""
+    calls, named = [], ""
     for line, x in instructions_in(code):
         if x.opname == "CALL" and x.argval == 0 and named:
-            found.append((line, named))
+            calls.append((line, named))
         if x.opname not in ("PUSH_NULL", "PRECALL"):  # which come between the name and the call
             named = x.argval if x.opname.startswith("LOAD_") and x.argval in MAKERS else ""
-    return tuple(found)
+    return tuple(calls)

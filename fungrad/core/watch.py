@@ -56,9 +56,9 @@ class Watch:
 
     def conclude(self, outputs: Sequence[int]) -> None:
         """Report what the `outputs` have; to be called where their values leave the program."""
-        found = [self._origins[v] for v in outputs if v in self._origins]
-        if found:
-            *_, kind, message = min(found)
+        origins = [self._origins[v] for v in outputs if v in self._origins]
+        if origins:
+            *_, kind, message = min(origins)
             report(kind, FloatingPointError(message))
 
 

@@ -38,33 +38,33 @@ class ByMPI:
 
     def gather(self, x: Array) -> Messages[Array]:
         """Return the arrays of all, of which each is like `x`, stacked."""
-        found = np.empty((self.size, *x.shape), x.dtype)
+        gathered = np.empty((self.size, *x.shape), x.dtype)
         x = np.ascontiguousarray(x)
-        yield self.comm.Iallgather(as_bytes(x), as_bytes(found)), (x, found)
-        return found
+        yield self.comm.Iallgather(as_bytes(x), as_bytes(gathered)), (x, gathered)
+        return gathered
 
     def gather_parts(self, part: Array, counts: Sequence[int]) -> Messages[Array]:
         """Return the vectors of all, so many elements of each, one after the other."""
-        found = np.empty(sum(counts), part.dtype)
+        gathered = np.empty(sum(counts), part.dtype)
         sizes = np.multiply(counts, part.itemsize), starts(counts) * part.itemsize
-        request = self.comm.Iallgatherv(as_bytes(part), [as_bytes(found), sizes])
-        yield request, (part, found, sizes)
-        return found
+        request = self.comm.Iallgatherv(as_bytes(part), [as_bytes(gathered), sizes])
+        yield request, (part, gathered, sizes)
+        return gathered
 
     def exchange(self, x: Array, sent: Sequence[int], got: Sequence[int]) -> Messages[Array]:
         """Send consecutive elements of the vector `x`, so many to each; return those that came, in the order of the processes."""
-        found = np.empty(sum(got), x.dtype)
+        received = np.empty(sum(got), x.dtype)
         sizes = [(np.multiply(n, x.itemsize), starts(n) * x.itemsize) for n in (sent, got)]
         x = np.ascontiguousarray(x)
-        request = self.comm.Ialltoallv([as_bytes(x), sizes[0]], [as_bytes(found), sizes[1]])
-        yield request, (x, found, sizes)
-        return found
+        request = self.comm.Ialltoallv([as_bytes(x), sizes[0]], [as_bytes(received), sizes[1]])
+        yield request, (x, received, sizes)
+        return received
 
     def first(self, x: Array) -> Messages[Array]:
         """Return the array of the first process."""
-        found = np.array(x, order="C")
-        yield self.comm.Ibcast(as_bytes(found)), found
-        return found
+        buffer = np.array(x, order="C")
+        yield self.comm.Ibcast(as_bytes(buffer)), buffer
+        return buffer
 
 
 def as_bytes(x: Array) -> Any:

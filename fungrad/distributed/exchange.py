@@ -107,9 +107,9 @@ def _all(meeting: Meeting, *arrays: Any) -> Messages[list[Any]]:
         return [(yield from RULES[type(meeting.collective)](meeting, *arrays))]
     xp = meeting.xp
     together = xp.concatenate([x.reshape(-1) for x in arrays])
-    found = yield from _reduced(meeting, together, ReduceSum)
+    sums = yield from _reduced(meeting, together, ReduceSum)
     ends = np.cumsum([x.size for x in arrays[:-1]])
-    return [p.reshape(x.shape) for p, x in zip(xp.split(found, ends.tolist()), arrays, strict=True)]
+    return [p.reshape(x.shape) for p, x in zip(xp.split(sums, ends.tolist()), arrays, strict=True)]
 
 
 def _mark(x: Array) -> Array:
@@ -154,8 +154,8 @@ def _permuted(meeting: Meeting, x: Any) -> Messages[Any]:
     if source is not None:
         got[source] = x.size
     own = x.reshape(-1) if meeting.place in sources else x.reshape(-1)[:0]
-    found = yield from meeting.carrier(x).exchange(own, sent.tolist(), got.tolist())
-    return found.reshape(x.shape) if source is not None else meeting.xp.zeros_like(x)
+    received = yield from meeting.carrier(x).exchange(own, sent.tolist(), got.tolist())
+    return received.reshape(x.shape) if source is not None else meeting.xp.zeros_like(x)
 
 
 def _agreed(meeting: Meeting, *arrays: Any) -> Messages[list[Any]]:

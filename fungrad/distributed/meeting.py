@@ -56,7 +56,7 @@ class Meeting:
         )
         self._at = _line()
         self.done = False
-        self._found: Any = None
+        self._computed: Any = None
         self._error: Exception | None = None
         self._warned: set[str] = set()
         self.by_mpi = ByMPI(self._turn(), self.size)
@@ -94,12 +94,12 @@ class Meeting:
                     for request in there:
                         self._wait_for(request, (sent, got))
             base = base.Create_group(base.Get_group().Incl(self.members), tag)
-        found = []
+        communicators = []
         for _ in range(TURNS):
             comm, request = base.Idup()
             self._wait_for(request, (base, comm))
-            found.append(comm)
-        return found
+            communicators.append(comm)
+        return communicators
 
     def _wait_for(self, request: Any, kept: Any) -> None:
         self.world.wait(request, self.members, lambda: f"at {self._where()}", kept, self)
@@ -130,7 +130,7 @@ class Meeting:
             with self.device.used() if self.device is not None else contextlib.nullcontext():
                 self._waits_for = self._context.run(next, self._messages)
         except StopIteration as end:
-            self._found = end.value
+            self._computed = end.value
             self._end()
         except Exception as error:
             self._error = error
@@ -164,8 +164,8 @@ class Meeting:
             raise self._error
         for kind in self._warned:
             np.add.reduce(WARN[kind])  # as the user has it now, at the user's line
-        found, self._found = self._found, None  # the next one in its turn is far off
-        return found if self.device is None else self.device.handed_over(found)
+        computed, self._computed = self._computed, None  # the next one in its turn is far off
+        return computed if self.device is None else self.device.handed_over(computed)
 
     def _where(self) -> str:
         return f"{self._text}, {self._at}"
@@ -181,8 +181,8 @@ class Meeting:
     def reduced(self, stacked: Any, by: type) -> Any:
         """Return a reduction along axis 0; where it would warn, that is kept until somebody waits for it."""
         with np.errstate(all="call", call=lambda kind, _: self._warned.add(kind)):
-            found = execute(by((0,)), [stacked])
-        return np.asarray(found) if on_host((found,)) else found
+            reduction = execute(by((0,)), [stacked])
+        return np.asarray(reduction) if on_host((reduction,)) else reduction
 
     def _agree(self) -> Messages[tuple[int, ...]]:
         """Return which devices all have arrays on, by marks; raise unless all have come to the same collectives of operands of the same types."""

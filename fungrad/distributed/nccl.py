@@ -91,14 +91,14 @@ class Devices:
         """Return a number for a device that no other one has, on no machine: 64 bits of a hash, not 0."""
         if number not in self._marks:
             text = f"{self._node} {self.xp.cuda.Device(number).pci_bus_id}".encode()
-            found = hashlib.blake2b(text, digest_size=8).digest()
-            self._marks[number] = int.from_bytes(found, "little") or 1
+            digest = hashlib.blake2b(text, digest_size=8).digest()
+            self._marks[number] = int.from_bytes(digest, "little") or 1
         return self._marks[number]
 
     def identity(self) -> Any:
         """Return what the members of a new communicator have in common."""
-        found = self.nccl.get_unique_id()
-        return np.frombuffer(found, np.int8) if isinstance(found, bytes) else found
+        unique_id = self.nccl.get_unique_id()
+        return np.frombuffer(unique_id, np.int8) if isinstance(unique_id, bytes) else unique_id
 
     def joined(self, size: int, identity: bytes, place: int) -> Any:
         """Return the communicator of those who come with the same identity, of which CuPy 13 has a tuple of signed numbers."""
@@ -128,14 +128,14 @@ class Devices:
 
 def devices(world: World, xp: ModuleType) -> Devices | None:
     """Return what the process has of NCCL; None if CuPy has none."""
-    found: Devices | None = world.devices
-    if found is None:
+    known: Devices | None = world.devices
+    if known is None:
         nccl = importlib.import_module(
             "cupy.cuda.nccl"
         )  # which warns if there is no NCCL, and says why
         if nccl.available:
-            world.devices = found = Devices(world, xp, nccl)
-    return found
+            world.devices = known = Devices(world, xp, nccl)
+    return known
 
 
 def are_apart(marks: Sequence[int]) -> bool:
@@ -163,9 +163,9 @@ class OnDevice:
         self.size, self.place = 1, 0
 
     def _event(self, stream: Any) -> Any:
-        found = self.xp.cuda.Event(disable_timing=True)
-        found.record(stream)
-        return found
+        event = self.xp.cuda.Event(disable_timing=True)
+        event.record(stream)
+        return event
 
     @contextlib.contextmanager
     def used(self) -> Iterator[None]:
@@ -207,43 +207,43 @@ class OnDevice:
 
     def gather(self, x: Any) -> Messages[Any]:
         """Return the arrays of all, of which each is like `x`, stacked."""
-        found = self.xp.empty((self.size, *x.shape), x.dtype)
+        gathered = self.xp.empty((self.size, *x.shape), x.dtype)
         x = self.xp.ascontiguousarray(x)
         if x.nbytes:
             with self._failing():
                 self.comm.allGather(
-                    x.data.ptr, found.data.ptr, x.nbytes, self._bytes, self._stream.ptr
+                    x.data.ptr, gathered.data.ptr, x.nbytes, self._bytes, self._stream.ptr
                 )
-        yield self._through(), (x, found)
-        return found
+        yield self._through(), (x, gathered)
+        return gathered
 
     def gather_parts(self, part: Any, counts: Sequence[int]) -> Messages[Any]:
         """Return the vectors of all, so many elements of each, one after the other."""
-        found = self.xp.empty(sum(counts), part.dtype)
+        gathered = self.xp.empty(sum(counts), part.dtype)
         part = self.xp.ascontiguousarray(part)
-        self._move([part] * self.size, _parts(found, counts))
-        yield self._through(), (part, found)
-        return found
+        self._move([part] * self.size, _parts(gathered, counts))
+        yield self._through(), (part, gathered)
+        return gathered
 
     def exchange(self, x: Any, sent: Sequence[int], got: Sequence[int]) -> Messages[Any]:
         """Send consecutive elements of the vector `x`, so many to each; return those that came, in the order of the processes."""
-        found = self.xp.empty(sum(got), x.dtype)
+        received = self.xp.empty(sum(got), x.dtype)
         x = self.xp.ascontiguousarray(x)
-        self._move(_parts(x, sent), _parts(found, got))
-        yield self._through(), (x, found)
-        return found
+        self._move(_parts(x, sent), _parts(received, got))
+        yield self._through(), (x, received)
+        return received
 
     def first(self, x: Any) -> Messages[Any]:
         """Return the array of the first process."""
-        found = self.xp.array(x, order="C")
-        if found.nbytes:
-            pointer = found.data.ptr
+        buffer = self.xp.array(x, order="C")
+        if buffer.nbytes:
+            pointer = buffer.data.ptr
             with self._failing():
                 self.comm.broadcast(
-                    pointer, pointer, found.nbytes, self._bytes, 0, self._stream.ptr
+                    pointer, pointer, buffer.nbytes, self._bytes, 0, self._stream.ptr
                 )
-        yield self._through(), found
-        return found
+        yield self._through(), buffer
+        return buffer
 
     @property
     def _bytes(self) -> int:

@@ -304,13 +304,13 @@ def initialize(
                 atexit.register(_world[0].leave)
     for process in _world:
         process.timeout = timeout
-    for argument, given, found in (
+    for argument, given, actual in (
         ("num_processes", num_processes, process_count()),
         ("process_id", process_id, process_index()),
     ):
-        if given is not None and given != found:
+        if given is not None and given != actual:
             raise ValueError(
-                f"distributed.initialize: {argument} is {given}, but MPI has started this as {found}; leave it out"
+                f"distributed.initialize: {argument} is {given}, but MPI has started this as {actual}; leave it out"
             )
 
 
@@ -359,8 +359,8 @@ def process_index(backend: str | None = None) -> int:
     >>> process_index()
     0
     """
-    found = world()
-    return 0 if found is None else found.index
+    processes = world()
+    return 0 if processes is None else processes.index
 
 
 def process_count(backend: str | None = None) -> int:
@@ -371,5 +371,5 @@ def process_count(backend: str | None = None) -> int:
     >>> process_count()
     1
     """
-    found = world()
-    return 1 if found is None else found.count
+    processes = world()
+    return 1 if processes is None else processes.count

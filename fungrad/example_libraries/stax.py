@@ -288,8 +288,8 @@ def serial(*layers: Layer) -> Layer:
         params = []
         for init_one, _ in layers:
             rng, own = random.split(rng)
-            input_shape, found = init_one(own, input_shape)
-            params.append(found)
+            input_shape, layer_params = init_one(own, input_shape)
+            params.append(layer_params)
         return input_shape, params
 
     def apply(params: Any, inputs: Any, *, rng: Any = None, **kwargs: Any) -> Any:

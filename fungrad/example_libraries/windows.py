@@ -130,8 +130,8 @@ def _pooling(name: str, what: str, example: str, pool: Callable[..., Any]) -> Ca
             )
 
         def whole(lengths: Sequence[int]) -> tuple[int, ...]:
-            found = dict(zip(inner, lengths, strict=True))
-            return tuple(found.get(i, 1) for i in range(ndim))
+            by_axis = dict(zip(inner, lengths, strict=True))
+            return tuple(by_axis.get(i, 1) for i in range(ndim))
 
         window, steps = whole(window_shape), whole(strides or (1,) * len(inner))
 
@@ -140,8 +140,8 @@ def _pooling(name: str, what: str, example: str, pool: Callable[..., Any]) -> Ca
             pads: Any = padding
             if isinstance(padding, str):
                 pads = lax.padtype_to_pads(known, window, steps, padding)
-            found = lax.reduce_window_shape_tuple(known, window, steps, pads)
-            return tuple(-1 if n == -1 else m for n, m in zip(inputs, found, strict=True))
+            outputs = lax.reduce_window_shape_tuple(known, window, steps, pads)
+            return tuple(-1 if n == -1 else m for n, m in zip(inputs, outputs, strict=True))
 
         return layer(lambda x: pool(x, inner, window, steps, padding), shape)
 

@@ -138,10 +138,10 @@ def _computed_outside(expr: Expr, captured: Sequence[Any]) -> dict[int, Any]:
             inside.update(equation.outputs)
         else:
             free.append((equation, source))
-    found = tuple(dict.fromkeys([v for v in expr.outputs if v not in inside]))
+    outside = tuple(dict.fromkeys([v for v in expr.outputs if v not in inside]))
     inputs = expr.inputs[: expr.captured]
-    program = without_dead_code(expr.with_equations(free, inputs=inputs, outputs=found))
-    return dict(zip(found, evaluate(program, captured), strict=True))
+    program = without_dead_code(expr.with_equations(free, inputs=inputs, outputs=outside))
+    return dict(zip(outside, evaluate(program, captured), strict=True))
 
 
 def trace_to_jaxpr_dynamic(

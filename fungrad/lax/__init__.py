@@ -94,9 +94,9 @@ def __getattr__(name: str) -> _Any:
     if name == "linalg":  # a module of its own
         return _importlib.import_module("fungrad.lax.linalg")
     if name in _HOME:
-        found = getattr(_importlib.import_module(f"fungrad.lax.{_HOME[name]}"), name)
-        globals()[name] = found
-        return found
+        attribute = getattr(_importlib.import_module(f"fungrad.lax.{_HOME[name]}"), name)
+        globals()[name] = attribute
+        return attribute
     why = reason(name)
     if why is not None:
         raise AttributeError(f"fungrad.lax has no {name!r}: {why}")

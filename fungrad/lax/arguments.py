@@ -63,10 +63,10 @@ def axis_of(name: str, argument: str, axis: Any, ndim: int) -> int:
 
 def axes_of(name: str, argument: str, axes: Any, ndim: int) -> tuple[int, ...]:
     """Return distinct axes counted from the first."""
-    found = tuple(axis_of(name, argument, a, ndim) for a in integers_of(name, argument, axes))
-    if len({*found}) < len(found):
+    normalized = tuple(axis_of(name, argument, a, ndim) for a in integers_of(name, argument, axes))
+    if len({*normalized}) < len(normalized):
         raise ValueError(f"lax.{name}: {argument} {tuple(axes)} names an axis twice")
-    return found
+    return normalized
 
 
 def check_same_dtypes(name: str, **arrays: Any) -> None:

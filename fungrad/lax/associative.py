@@ -124,9 +124,9 @@ def _axis_and_length(elems: Any, axis: int) -> tuple[int, int]:
 def _checked(result: Any, structure: tree.TreeDef, expected: list[ArrayType]) -> Leaves:
     """Return the leaves of what `fn` returned, which must be like its arguments."""
     same = tree.structure(result) == structure
-    found = None if same else difference(structure, result, exact=True)
-    if found is not None:
-        where, how = found
+    mismatch = None if same else difference(structure, result, exact=True)
+    if mismatch is not None:
+        where, how = mismatch
         raise TypeError(
             f"lax.associative_scan: fn must return the structure it takes; at {where}: {how}"
         )

@@ -191,13 +191,13 @@ def axis_index(axis_name: AxisName) -> Any:
     """
     axes = axes_named(axis_name, "axis_index")
     trace = innermost_trace()
-    found: Any = np.int64(0)
+    index: Any = np.int64(0)
     for i, (name, size) in enumerate(axes):
         own = AxisIndex(name, size)
         # Recorded in the function that is running: a jitted one is then good for later calls too.
         here = own() if trace is None else trace.record(own, ())
-        found = found * size + here if i else here
-    return found
+        index = index * size + here if i else here
+    return index
 
 
 @public

@@ -52,8 +52,8 @@ def conv_shape_tuple(
     name = "conv_shape_tuple"
     lengths, window = tuple(lhs_shape[2:]), tuple(rhs_shape[2:])
     strides = factors_of(name, "strides", strides, len(lengths))
-    found = pads_of(name, pads, lengths, window, strides)
-    places = windows_of(name, lengths, window, strides, found, (1,) * len(lengths))
+    pad_widths = pads_of(name, pads, lengths, window, strides)
+    places = windows_of(name, lengths, window, strides, pad_widths, (1,) * len(lengths))
     return (lhs_shape[0] // batch_group_count, rhs_shape[0], *places)
 
 

@@ -21,10 +21,10 @@ from fungrad.transforms.stop import stop_gradient as stop_gradient
 
 def _dtype(function: str, dtype: Any) -> np.dtype[Any]:
     """Return a dtype of numbers; Python's types are those of NumPy."""
-    found: np.dtype[Any] | None = None if dtype is None else np.dtype(dtype)
-    if found is None or kind_of(found) not in "biufc":
+    new_dtype: np.dtype[Any] | None = None if dtype is None else np.dtype(dtype)
+    if new_dtype is None or kind_of(new_dtype) not in "biufc":
         raise TypeError(f"lax.{function}: new_dtype is a dtype of numbers, got {dtype!r}")
-    return found
+    return new_dtype
 
 
 @public

@@ -273,7 +273,7 @@ def pbroadcast(x: Any, axis_name: AxisName, source: int) -> Any:
 
     def sent(leaf: Any) -> Any:
         leaf = traced(leaf, "pbroadcast")
-        found = psum(fnp.where(own, leaf, fnp.zeros_like(leaf)), axis_name)
-        return found.astype(leaf.dtype)  # of booleans, which are summed as integers
+        total = psum(fnp.where(own, leaf, fnp.zeros_like(leaf)), axis_name)
+        return total.astype(leaf.dtype)  # of booleans, which are summed as integers
 
     return tree.map(sent, x)

@@ -118,11 +118,11 @@ def _folded(
         pairs = length // 2
         left, right = ([slice_axis(x, 0, k, 2 * pairs, 2) for x in rows] for k in (0, 1))
         flat = [Reshape((pairs * width,))(x) for x in (*left, *right)]
-        found = [Reshape((pairs, width))(x) for x in _mapped(closure, pairs * width, flat)]
+        combined = [Reshape((pairs, width))(x) for x in _mapped(closure, pairs * width, flat)]
         if length % 2:
             lasts = [slice_axis(x, 0, length - 1, length) for x in rows]
-            found = [Concatenate(0)(x, last) for x, last in zip(found, lasts, strict=True)]
-        rows, length = found, pairs + length % 2
+            combined = [Concatenate(0)(x, last) for x, last in zip(combined, lasts, strict=True)]
+        rows, length = combined, pairs + length % 2
     if not length:
         return [of_none(x, axes, start) for x, start in zip(arrays, starts, strict=True)]
     lasts = [Reshape((width,))(x) for x in rows]

@@ -117,14 +117,14 @@ def gather(
     order = windows.order(len(shape))
     lead = fnp.transpose(x, order)
     if windows.moving:
-        found = Gather(unique_indices and windows.sure)(lead, *windows.places)
+        gathered = Gather(unique_indices and windows.sure)(lead, *windows.places)
     else:
-        found = Broadcast(stack + shape, tuple(range(len(stack))))(lead)
-    found = fnp.reshape(found, stack + tuple(sizes[a] for a in order if a not in lacking))
+        gathered = Broadcast(stack + shape, tuple(range(len(stack))))(lead)
+    gathered = fnp.reshape(gathered, stack + tuple(sizes[a] for a in order if a not in lacking))
     if windows.inside is not None:
         inside = fnp.reshape(windows.inside, stack + (1,) * len(layout.kept))
-        found = fnp.where(inside, found, _fill(fill_value, type_of(x).dtype))
-    return fnp.transpose(found, layout.arrangement(order))
+        gathered = fnp.where(inside, gathered, _fill(fill_value, type_of(x).dtype))
+    return fnp.transpose(gathered, layout.arrangement(order))
 
 
 def _fill(value: Any, dtype: np.dtype[Any]) -> Any:

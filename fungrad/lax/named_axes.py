@@ -111,9 +111,9 @@ def joined(x: Any, axes: Axes, axis: int, tiled: bool) -> Any:
     return x.reshape(*rest[:axis], count_of(axes) * rest[axis], *rest[axis + 1 :])
 
 
-def check_indices(found: Sequence[int], size: int, what: str, function: str, perm: Any) -> None:
+def check_indices(indices: Sequence[int], size: int, what: str, function: str, perm: Any) -> None:
     """Check that indices along an axis are in range and differ."""
-    if len(set(found)) < len(found) or not all(0 <= i < size for i in found):
+    if len(set(indices)) < len(indices) or not all(0 <= i < size for i in indices):
         raise ValueError(
             f"lax.{function}: each {what} must be an index below the size of the axis, {size}, and occur "
             f"once; got perm={perm!r}"

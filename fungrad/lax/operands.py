@@ -63,9 +63,9 @@ def common_dtype(
     function: str, kinds: str, types: Sequence[ArrayType], names: Sequence[str]
 ) -> np.dtype[Any]:
     """Return the one dtype of the arguments, which is of one of `kinds`; raise TypeError otherwise."""
-    found = {t.dtype for t in types if not t.weak}
-    dtype = found.pop() if found else plans.result_dtype(*types)
-    if found or any(t.weak and kind_of(dtype) not in _HOLDS[t.dtype.kind] for t in types):
+    dtypes = {t.dtype for t in types if not t.weak}
+    dtype = dtypes.pop() if dtypes else plans.result_dtype(*types)
+    if dtypes or any(t.weak and kind_of(dtype) not in _HOLDS[t.dtype.kind] for t in types):
         raise TypeError(
             f"lax.{function} takes arguments of one dtype, got {described(types, names)}. Convert with "
             "lax.convert_element_type(x, dtype), or use the function of fungrad.numpy, which promotes."
@@ -85,8 +85,8 @@ def common_shape(function: str, types: Sequence[ArrayType], names: Sequence[str]
         return next(iter(shapes), ())
     if len({*map(len, shapes)}) == 1:
         lengths = [{*axis} - {1} for axis in zip(*shapes, strict=True)]
-        if all(len(found) <= 1 for found in lengths):
-            return tuple([next(iter(found), 1) for found in lengths])
+        if all(len(distinct) <= 1 for distinct in lengths):
+            return tuple([next(iter(distinct), 1) for distinct in lengths])
     raise TypeError(
         f"lax.{function} takes arrays of one shape, got {described(types, names)}. Reshape or broadcast "
         "them first, or use the function of fungrad.numpy, which broadcasts."

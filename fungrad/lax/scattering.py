@@ -75,8 +75,8 @@ def _target(
     sizes = [1] * len(shape)
     for a, place in zip(layout.kept, offsets, strict=True):
         sizes[a] = updates_shape[place]
-    found = tuple(n for i, n in enumerate(updates_shape) if i not in offsets)
-    if found != stack or any(size > n for size, n in zip(sizes, shape, strict=True)):
+    others = tuple(n for i, n in enumerate(updates_shape) if i not in offsets)
+    if others != stack or any(size > n for size, n in zip(sizes, shape, strict=True)):
         raise ValueError(
             f"lax.{name}: updates of shape {updates_shape} do not fit: their axes {offsets} must fit into those of "
             f"{type_of(x)}, and the others must be {stack}, those of the indices"
@@ -186,8 +186,8 @@ def _are_distinct(windows: Windows) -> bool:
     inside = True if windows.inside is None else windows.inside
     mask = np.reshape(inside, np.shape(inside) + (1,) * (len(shape) - np.ndim(inside)))
     mask = np.broadcast_to(mask, shape)
-    found = np.stack([np.asarray(place)[mask] for place in windows.places])
-    return np.unique(found, axis=1).shape == found.shape
+    places = np.stack([np.asarray(place)[mask] for place in windows.places])
+    return np.unique(places, axis=1).shape == places.shape
 
 
 class _Kind(NamedTuple):

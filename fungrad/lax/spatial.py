@@ -249,14 +249,14 @@ def factors_of(name: str, argument: str, numbers: Any, ndim: int) -> tuple[int, 
     """Return strides, dilations or lengths of windows as a tuple; None are ones."""
     if numbers is None:
         return (1,) * ndim
-    found = integers_of(name, argument, numbers)
-    if len(found) != ndim:
+    factors = integers_of(name, argument, numbers)
+    if len(factors) != ndim:
         raise TypeError(
-            f"lax.{name}: {argument} must have one number for each of {ndim} axes, got {tuple(found)}"
+            f"lax.{name}: {argument} must have one number for each of {ndim} axes, got {tuple(factors)}"
         )
-    if min(found, default=1) < 1:
-        raise ValueError(f"lax.{name}: {argument} must be positive, got {found}")
-    return found
+    if min(factors, default=1) < 1:
+        raise ValueError(f"lax.{name}: {argument} must be positive, got {factors}")
+    return factors
 
 
 def dilated(n: int, factor: int) -> int:

@@ -101,10 +101,10 @@ def reduce_window(
            [1., 0., 0., 1.]])
     """
     leaves, structure = tree.flatten(operand)
-    starts, found = tree.flatten(init_value)
-    if structure != found:
+    starts, init_structure = tree.flatten(init_value)
+    if structure != init_structure:
         raise ValueError(
-            f"lax.{NAME}: init_value must have the structure of operand, {structure}, got {found}"
+            f"lax.{NAME}: init_value must have the structure of operand, {structure}, got {init_structure}"
         )
     if not leaves:
         raise ValueError(f"lax.{NAME}: operand holds no array")
@@ -148,8 +148,8 @@ class _Geometry(NamedTuple):
 
         So the first of equal elements in the last axis, and then in those before, is the first of all.
         """
-        found = [(i, *fields) for i, fields in enumerate(self.axes) if fields[:2] != (1, 1)]
-        return found[::-1]
+        axes = [(i, *fields) for i, fields in enumerate(self.axes) if fields[:2] != (1, 1)]
+        return axes[::-1]
 
 
 def _geometry(
@@ -177,18 +177,18 @@ def _geometry(
 def _start(x: Any, of: ArrayType) -> Any:
     """Return an initial value in the dtype of its array."""
     x = array_of(NAME, "init_value", x)
-    found = type_of(x)
-    if found.shape:
-        raise TypeError(f"lax.{NAME}: init_value must be a number for each array, got {found}")
-    if found.dtype == of.dtype:
+    type_ = type_of(x)
+    if type_.shape:
+        raise TypeError(f"lax.{NAME}: init_value must be a number for each array, got {type_}")
+    if type_.dtype == of.dtype:
         return x
-    if not isinstance(x, Tracer) and kind_of(of.dtype) in "iu" and kind_of(found.dtype) in "iuf":
+    if not isinstance(x, Tracer) and kind_of(of.dtype) in "iu" and kind_of(type_.dtype) in "iuf":
         if np.isinf(x):  # what no integer is less or greater than
             return of.dtype.type((greatest if x > 0 else least)(of.dtype))
         if x == int(x):
             return of.dtype.type(int(x))  # OverflowError if it is out of bounds
-    if RANKS[kind_of(found.dtype)] > RANKS[kind_of(of.dtype)]:
-        raise TypeError(f"lax.{NAME}: init_value {found} is not of the dtype of its array, {of}")
+    if RANKS[kind_of(type_.dtype)] > RANKS[kind_of(of.dtype)]:
+        raise TypeError(f"lax.{NAME}: init_value {type_} is not of the dtype of its array, {of}")
     return e.Cast(of.dtype)(x)
 
 

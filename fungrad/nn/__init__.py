@@ -50,9 +50,9 @@ def __getattr__(name: str) -> _Any:
     if name in _MODULES:
         return _importlib.import_module(f"fungrad.nn.{name}")
     if name in _HOME:
-        found = getattr(_importlib.import_module(f"fungrad.nn.{_HOME[name]}"), name)
-        globals()[name] = found
-        return found
+        attribute = getattr(_importlib.import_module(f"fungrad.nn.{_HOME[name]}"), name)
+        globals()[name] = attribute
+        return attribute
     if name in EXCLUDED:
         raise AttributeError(f"fungrad.nn has no {name!r}: {EXCLUDED[name]}")
     raise unknown_name("fungrad.nn", name, __all__)

@@ -56,9 +56,9 @@ def _affine(
     there = {k: _along(name, k, v, axes, shape) for k, v in given.items() if v is not None}
 
     def rule(x: Any, *values: Any) -> Any:
-        out, found = normalized(x), dict(zip(there, values, strict=True))
-        out = out * found["scale"] if "scale" in found else out
-        return out + found["bias"] if "bias" in found else out
+        out, parameters = normalized(x), dict(zip(there, values, strict=True))
+        out = out * parameters["scale"] if "scale" in parameters else out
+        return out + parameters["bias"] if "bias" in parameters else out
 
     return computed(rule, x, *there.values())
 

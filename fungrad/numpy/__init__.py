@@ -117,9 +117,9 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"fungrad.numpy.{name}")
     if name in _HOME:
-        found = getattr(importlib.import_module(f"fungrad.numpy.{_HOME[name]}"), name)
-        globals()[name] = found
-        return found
+        attribute = getattr(importlib.import_module(f"fungrad.numpy.{_HOME[name]}"), name)
+        globals()[name] = attribute
+        return attribute
     if name in rules.extensions:
         return importlib.import_module(rules.extensions[name])
     from fungrad.numpy.elsewhere import unknown_name

@@ -217,16 +217,16 @@ def index_axes(x: Any, key: Any) -> list[tuple[Any, int | None]]:
     items = list(key) if isinstance(key, tuple) else [key]
     used = [axes_used(item_of(item)) for item in items]
     axis = 0
-    found: list[tuple[Any, int | None]] = []
+    pairs: list[tuple[Any, int | None]] = []
     for item, count in zip(items, used, strict=True):
         if item is Ellipsis:
-            found.append((item, None))
+            pairs.append((item, None))
             axis += len(type_of(x).shape) - sum(used)
             continue
         integers = count == 1 and not isinstance(item, slice) and strong(item).dtype.kind in "iu"
-        found.append((item, axis if integers else None))
+        pairs.append((item, axis if integers else None))
         axis += count
-    return found
+    return pairs
 
 
 def _bounded(x: Any, key: Any, mode: str | None) -> Any:

@@ -37,11 +37,11 @@ def kept(x: Any, items: Items, kind: str, values: Any) -> tuple[str | None, Any]
     one is written once more.
     """
     shape = type_of(x).shape
-    found = [(strong(p), shape[a]) for p, a in items if a is not None and a < len(shape)]
-    unknown = [(i, n) for i, n in found if not inside(i, n)]
+    indices = [(strong(p), shape[a]) for p, a in items if a is not None and a < len(shape)]
+    unknown = [(i, n) for i, n in indices if not inside(i, n)]
     if not unknown:
         return None, values
-    if kind != "set" or any(type_of(i).shape or not n for i, n in found):
+    if kind != "set" or any(type_of(i).shape or not n for i, n in indices):
         return "drop", values
     beyond = functools.reduce(np.logical_or, [outside(i, n) for i, n in unknown])
     if not has_tracer((x, beyond)):

@@ -38,8 +38,8 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     if 0 in shape and 0 not in index.shape:  # NumPy does not look at the integers
         return full(x.type.update(shape=shape), 0)
     if mode == "raise" and settings.get().clamps and x.shape[axis]:
-        found = getitem(x, (slice(None),) * axis + (index,))
-        return filled(found, index, x.shape[axis], axis, default_fill(x.dtype))
+        elements = getitem(x, (slice(None),) * axis + (index,))
+        return filled(elements, index, x.shape[axis], axis, default_fill(x.dtype))
     index = within(index, x.shape[axis], mode)
     return getitem(x, (slice(None),) * axis + (index,))
 
@@ -59,8 +59,8 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     )
     n = x.shape[axis]
     if settings.get().clamps and n:
-        found = indexing.take_along_axis(x, nearest(index, n), axis)
-        return filled(found, index, n, 0, default_fill(x.dtype))
+        elements = indexing.take_along_axis(x, nearest(index, n), axis)
+        return filled(elements, index, n, 0, default_fill(x.dtype))
     return indexing.take_along_axis(x, index, axis)
 
 

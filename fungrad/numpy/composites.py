@@ -26,10 +26,10 @@ def as_one(name: str, what: Hashable, function: Callable[..., Any], operands: Se
         return function(*operands)
     types = tuple([type_of(x) for x in operands])
     key = (name, what, types)
-    (found,) = _known.get(key) or _known.get_or_build(
+    (recorded,) = _known.get(key) or _known.get_or_build(
         key, lambda: (composite(name, function, types),), _weigh
     )
-    return function(*operands) if found is None else found(*operands)
+    return function(*operands) if recorded is None else recorded(*operands)
 
 
 def _weigh(made: tuple[Composite | None]) -> float:

@@ -168,8 +168,8 @@ def _lifted(trace: Trace, x: Any, narrow: bool) -> Any:
     if not on_host((x,)):
         return trace.new_input(type_of(x), x)
     if type(x) is list or type(x) is tuple:
-        found = [_lifted(trace, y, narrow) for y in x]
-        return type(x)(found) if any(type(y) is Tracer for y in found) else x
+        lifted = [_lifted(trace, y, narrow) for y in x]
+        return type(x)(lifted) if any(type(y) is Tracer for y in lifted) else x
     return x
 
 

@@ -134,8 +134,8 @@ def nan_to_num(
         (apply(e.equal, (array, math.inf)), limits.max if posinf is None else posinf),
         (apply(e.equal, (array, -math.inf)), limits.min if neginf is None else neginf),
     ]
-    for found, value in replacements:
-        array = promotion.where(found, cast(as_tracer(value), array.dtype), array)
+    for mask, value in replacements:
+        array = promotion.where(mask, cast(as_tracer(value), array.dtype), array)
     return copied(as_tracer(x), array, "K")
 
 

@@ -105,7 +105,7 @@ c_ = Joining(np.c_, -1, 2, 0)
 @implements(np.ix_, view=True)
 def ix_(*args: Any) -> Any:
     """The values of boolean arrays must be known when the function is traced."""
-    found = []
+    grids = []
     for i, arg in enumerate(args):
         x: Any = as_tracer(arg)
         if x.ndim != 1:
@@ -113,8 +113,8 @@ def ix_(*args: Any) -> Any:
         if x.dtype.kind == "b":
             x = as_tracer(np.nonzero(x)[0])
         grid = reshaped(x, (1,) * i + (x.size,) + (1,) * (len(args) - i - 1))
-        found.append(view_of(x, grid))
-    return tuple(found)
+        grids.append(view_of(x, grid))
+    return tuple(grids)
 
 
 def _check_order(order: Any) -> None:
@@ -138,11 +138,11 @@ def unravel_index(indices: Any, shape: Any, order: Any = "C") -> Any:
     total = math.prod(lengths)
     if len(wrong := known_outside(index, total)):
         raise ValueError(f"index {wrong[0]} is out of bounds for array with size {total}")
-    found = []
+    coordinates = []
     for n in lengths[::-1] if order == "C" else lengths:
-        found.append(index % n)
+        coordinates.append(index % n)
         index = index // n
-    return tuple(found[::-1] if order == "C" else found)
+    return tuple(coordinates[::-1] if order == "C" else coordinates)
 
 
 @implements(np.ravel_multi_index)

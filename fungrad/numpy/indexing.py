@@ -54,8 +54,8 @@ def getitem(x: Any, key: Any, unique: bool = False) -> Any:
     trace, indices, shape = _indices(x, key, arrays)
     plan = _plan_or_error(x, key, items, shape)
     gather = Gather(unique or _are_unique(shape, arrays, distinct))
-    found = gather(_region(plan, trace.lift(x)), *indices)
-    return _run(plan.after, _nearest().dropped(clamped, found, shape) if clamped else found)
+    elements = gather(_region(plan, trace.lift(x)), *indices)
+    return _run(plan.after, _nearest().dropped(clamped, elements, shape) if clamped else elements)
 
 
 def static_steps(x: Tracer, key: Any) -> tuple[Primitive, ...]:

@@ -123,8 +123,8 @@ def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
     stop = low + (length - 1) * (n + 1) + 1 if length else 0
     flat = reshaped(x, (*batch, m * n))
     zeros = (0,) * len(batch)
-    found = Slice((*zeros, low), (*batch, stop), (*(1 for _ in batch), n + 1))(flat)
-    return diagonal_of(given, found, offset, first, second)
+    on_diagonal = Slice((*zeros, low), (*batch, stop), (*(1 for _ in batch), n + 1))(flat)
+    return diagonal_of(given, on_diagonal, offset, first, second)
 
 
 @implements(np.trace)

@@ -44,8 +44,8 @@ def _without_nan(a: Any, value: Any) -> tuple[Tracer, Any]:
     x = as_tracer(a)
     if is_exact(x.dtype):
         return x, None
-    found = e.isnan(x)
-    return promotion.where(found, value, x), found
+    nans = e.isnan(x)
+    return promotion.where(nans, value, x), nans
 
 
 def _total(numpy_function: Any, function: Any, identity: int) -> Any:
@@ -73,11 +73,11 @@ def _extremum(numpy_function: Any, function: Any, least: float) -> Any:
         where: Any = True,
     ) -> Any:
         """Elements that tie for it share the derivative equally."""
-        x, found = _without_nan(a, least)
+        x, nans = _without_nan(a, least)
         result = function(x, axis, out, keepdims, initial, where)
-        if found is None or initial is not missing:
+        if nans is None or initial is not missing:
             return result
-        return promotion.where(all(found, axis, keepdims=keepdims), math.nan, result)
+        return promotion.where(all(nans, axis, keepdims=keepdims), math.nan, result)
 
     return implemented(rule, numpy_function)
 
@@ -88,11 +88,11 @@ nanmax, nanmin = _extremum(np.nanmax, max, -math.inf), _extremum(np.nanmin, min,
 def _position(numpy_function: Any, function: Any, least: float) -> Any:
     def rule(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
         """Traced, the position in a slice of NaNs alone is -1, not an error."""
-        x, found = _without_nan(a, least)
+        x, nans = _without_nan(a, least)
         result = function(x, axis, out, keepdims=keepdims)
-        if found is None:
+        if nans is None:
             return result
-        return promotion.where(all(found, axis, keepdims=keepdims), -1, result)
+        return promotion.where(all(nans, axis, keepdims=keepdims), -1, result)
 
     return implemented(rule, numpy_function)
 
@@ -104,12 +104,12 @@ nanargmin = _position(np.nanargmin, argmin, math.inf)
 # Means and variances
 
 
-def _counted(found: Any, where: Any) -> Any:
+def _counted(nans: Any, where: Any) -> Any:
     """Return which elements count: those that are no NaNs, where the mask is true."""
-    counted = e.logical_not(found)
+    counted = e.logical_not(nans)
     if where is True:
         return counted
-    return apply(e.logical_and, (counted, np.not_equal(mask_of(where, found.shape), False)))
+    return apply(e.logical_and, (counted, np.not_equal(mask_of(where, nans.shape), False)))
 
 
 def _divided(total: Tracer, number: Any) -> Tracer:
@@ -133,11 +133,11 @@ def nanmean(
     *,
     where: Any = True,
 ) -> Any:
-    x, found = _without_nan(a, 0)
-    if found is None:
+    x, nans = _without_nan(a, 0)
+    if nans is None:
         return mean(x, axis, dtype, out, keepdims, where=where)
     _inexact(dtype)
-    number = reduce(np.add, _counted(found, where), axis, np.intp, keepdims=keepdims)
+    number = reduce(np.add, _counted(nans, where), axis, np.intp, keepdims=keepdims)
     return _divided(sum(x, axis, dtype, out, keepdims, where=where), number)
 
 
@@ -154,12 +154,12 @@ def nanvar(
     mean: Any = missing,
     correction: Any = missing,
 ) -> Any:
-    x, found = _without_nan(a, 0)
-    if found is None:
+    x, nans = _without_nan(a, 0)
+    if nans is None:
         options = {"where": where, "mean": mean, "correction": correction}
         return var(x, axis, dtype, out, ddof, keepdims, **options)
     _inexact(dtype)
-    counted = _counted(found, where)
+    counted = _counted(nans, where)
     ddof = degrees_of_freedom(ddof, correction)
     if mean is missing:
         mean = _divided(

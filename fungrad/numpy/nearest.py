@@ -39,8 +39,8 @@ def inside(index: Any, n: int) -> bool:
     """Whether integers are known to be in bounds of an axis of length `n`."""
     if type(index) is Tracer:
         return False
-    found = np.asarray(index)
-    return not found.size or bool(-n <= found.min() <= found.max() < n)
+    integers = np.asarray(index)
+    return not integers.size or bool(-n <= integers.min() <= integers.max() < n)
 
 
 def outside(index: Any, n: int) -> Any:
@@ -50,30 +50,30 @@ def outside(index: Any, n: int) -> Any:
     return above if kind_of(dtype) == "u" else np.logical_or(above, np.less(index, -n))
 
 
-def filled(found: Any, index: Any, n: int, axis: int, fill: Any) -> Any:
+def filled(elements: Any, index: Any, n: int, axis: int, fill: Any) -> Any:
     """Return elements read along an axis at the nearest of some integers, with `fill` where these were out of bounds."""
     mask = as_tracer(outside(index, n))
-    after = len(found.shape) - axis - len(mask.shape)
-    return promotion.where(np.reshape(mask, (*mask.shape, *[1] * after)), fill, found)
+    after = len(elements.shape) - axis - len(mask.shape)
+    return promotion.where(np.reshape(mask, (*mask.shape, *[1] * after)), fill, elements)
 
 
-def dropped(indices: Sequence[tuple[Any, int]], found: Any, shape: Shape) -> Any:
+def dropped(indices: Sequence[tuple[Any, int]], elements: Any, shape: Shape) -> Any:
     """Return what was read at the nearest of index arrays, of `shape` together; no cotangents go back where one was out of bounds.
 
     `indices` are the parts of the key, each with the length of its axis. As in JAX, tangents are those of the elements read, and
     single integers alone have both.
     """
-    if not shape or not type_of(found).inexact:
-        return found
+    if not shape or not type_of(elements).inexact:
+        return elements
     integers = [(i, n) for i, n in indices if type(i) is int or kind_of(i.dtype) in "iu"]
     beyond = [
         outside(np.asarray(i) if type(i) is int else i, n) for i, n in integers if not inside(i, n)
     ]
     if not beyond:
-        return found
+        return elements
     mask = broadcast_to(as_tracer(functools.reduce(np.logical_or, beyond)), shape)
-    mask = np.reshape(mask, (*shape, *[1] * (len(found.shape) - len(shape))))
-    return one_way(found, broadcast_to(mask, found.shape))
+    mask = np.reshape(mask, (*shape, *[1] * (len(elements.shape) - len(shape))))
+    return one_way(elements, broadcast_to(mask, elements.shape))
 
 
 # Arguments of functions that are indices along an axis

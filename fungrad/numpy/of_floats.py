@@ -47,8 +47,8 @@ def of_floats(rule: Function, numpy_function: Any) -> Function:
     def of_inexact(*args: Any, **kwargs: Any) -> Any:
         if not settings.get().jax_types or kwargs.get("dtype") is not None:
             return rule(*args, **kwargs)
-        found = {n: args[i] if i < len(args) else kwargs.get(n) for n, i in places.items()}
-        given = {n: as_tracer(x) for n, x in found.items() if _is_number(x)}
+        arguments = {n: args[i] if i < len(args) else kwargs.get(n) for n, i in places.items()}
+        given = {n: as_tracer(x) for n, x in arguments.items() if _is_number(x)}
         if not given:
             return rule(*args, **kwargs)
         dtype, weak = lattice.promoted(tuple([x.type for x in given.values()]))
@@ -70,8 +70,8 @@ def _is_number(x: Any) -> bool:
 def _as_wide_as(result: Any, dtype: np.dtype[Any]) -> Any:
     """Return results with floating-point dtypes that are no wider than those made of `dtype`."""
     if isinstance(result, tuple):
-        found = [_as_wide_as(x, dtype) for x in result]
-        return type(result)(*found) if hasattr(result, "_fields") else tuple(found)
+        results = [_as_wide_as(x, dtype) for x in result]
+        return type(result)(*results) if hasattr(result, "_fields") else tuple(results)
     if type(result) is not Tracer or kind_of(result.dtype) not in "fc":
         return result
     return cast(result, lattice.as_wide_as(result.dtype, dtype), result.type.weak)

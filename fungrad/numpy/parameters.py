@@ -88,8 +88,8 @@ def lenient_parameters(rule: Function) -> tuple[tuple[str, int], ...]:
     """Return the names and positions of the parameters that take more than NumPy's."""
     code: CodeType = inspect.unwrap(rule).__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    found = [name for name in names if name == "axis" or name in NOT_GIVEN]
-    return tuple([(name, parameter(rule, name)[0]) for name in found])
+    lenient = [name for name in names if name == "axis" or name in NOT_GIVEN]
+    return tuple([(name, parameter(rule, name)[0]) for name in lenient])
 
 
 def as_numpy_takes_them(

@@ -205,13 +205,15 @@ def alignment(
     steps: list[Steps] = []
     aligned = []
     for type_, dtype in zip(types, dtypes, strict=True):
-        found: list[Primitive] = []
+        conversions: list[Primitive] = []
         if (type_.dtype, type_.weak) != (dtype, weak):
-            found.append(Cast(dtype, weak))
-        found += broadcast_steps(type_.shape, shape) if type_.shape != shape else ()
-        given = itertools.accumulate(found, lambda t, step: step.infer((t,))[0], initial=type_)
+            conversions.append(Cast(dtype, weak))
+        conversions += broadcast_steps(type_.shape, shape) if type_.shape != shape else ()
+        given = itertools.accumulate(
+            conversions, lambda t, step: step.infer((t,))[0], initial=type_
+        )
         results = [*given]
-        steps.append(tuple([(p, (t,)) for p, t in zip(found, results[1:], strict=True)]))
+        steps.append(tuple([(p, (t,)) for p, t in zip(conversions, results[1:], strict=True)]))
         aligned.append(results[-1])
     return tuple(steps), primitive.infer(tuple(aligned))
 

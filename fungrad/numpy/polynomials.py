@@ -179,8 +179,10 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
     if not nonzero.size:
         return np.array([])
     inner = coefficients[nonzero[0] : nonzero[-1] + 1]
-    found = _eigenvalues(inner)
-    return joined([found, np.zeros(len(coefficients) - 1 - nonzero[-1], found.dtype)], 0)
+    eigenvalues = _eigenvalues(inner)
+    return joined(
+        [eigenvalues, np.zeros(len(coefficients) - 1 - nonzero[-1], eigenvalues.dtype)], 0
+    )
 
 
 def _eigenvalues(p: Any) -> Any:
@@ -239,16 +241,16 @@ def polyfit(
     # Columns of length one condition the problem better.
     scale = np.sqrt((matrix * matrix).sum(axis=0))
     matrix = matrix / scale
-    found, residuals, rank, singular = np.linalg.lstsq(matrix, target, rcond)
-    found = (found.T / scale).T
+    coefficients, residuals, rank, singular = np.linalg.lstsq(matrix, target, rcond)
+    coefficients = (coefficients.T / scale).T
     known_rank = known_value(rank)
     if known_rank is not None and known_rank != order and not full:
         message = "Polyfit may be poorly conditioned"
         warnings.warn(message, np.exceptions.RankWarning, stacklevel=2)
     if full:
-        return found, residuals, rank, singular, rcond
+        return coefficients, residuals, rank, singular, rcond
     if not cov:
-        return found
+        return coefficients
     covariance = np.linalg.inv(matrix.T @ matrix) / np.outer(scale, scale)
     if isinstance(cov, str) and cov == "unscaled":
         factor: Any = 1
@@ -259,5 +261,5 @@ def polyfit(
             )
         factor = residuals / (len(at) - order)
     if values.ndim == 1:
-        return found, covariance * factor
-    return found, covariance[:, :, np.newaxis] * factor
+        return coefficients, covariance * factor
+    return coefficients, covariance[:, :, np.newaxis] * factor

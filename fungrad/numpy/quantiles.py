@@ -196,15 +196,15 @@ def _quantile(
     if not x.shape[0]:
         raise IndexError("index -1 is out of bounds for axis 0 with size 0")
     if weights is None:
-        found = _interpolated(x, q, method, weak, ignore_nan and not is_exact(x.dtype))
+        quantiles = _interpolated(x, q, method, weak, ignore_nan and not is_exact(x.dtype))
     else:
         full = as_tracer(a)
         along = None if axis is None else normalize_axis_tuple(axis, full.ndim)
         w = broadcast_to(broadcast_weights(weights, full, along), full.shape)
         elements, w = (moveaxis(merged(y, axes), -1, 0) for y in (full, w))
         cut = np.reshape(q, (*shape, *[1] * (x.ndim - 1)))
-        found = _weighted(elements, cut, x.shape[1:], w, ignore_nan)
-    result = found if ignore_nan else _nan_wins(x, found)
+        quantiles = _weighted(elements, cut, x.shape[1:], w, ignore_nan)
+    result = quantiles if ignore_nan else _nan_wins(x, quantiles)
     if keepdims:
         kept = [1 if i in axes else length for i, length in enumerate(np.shape(a))]
         result = reshaped(result, (*shape, *kept))

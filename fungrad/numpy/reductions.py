@@ -88,10 +88,10 @@ def _plan(
     axes = reduced_axes(axis, type_.ndim)
     make, _, identity = REDUCTIONS[ufunc]
     logical = isinstance(identity, bool)
-    found = np.dtype(bool) if logical else dtype_of(ufunc.reduce, type_.dtype, dtype)
+    out_dtype = np.dtype(bool) if logical else dtype_of(ufunc.reduce, type_.dtype, dtype)
     primitive = make(axes)
-    as_it_is = found == type_.dtype and not (identity is None and 0 in type_.shape)
-    return found, primitive, axes, primitive.infer((type_,)) if as_it_is else None
+    as_it_is = out_dtype == type_.dtype and not (identity is None and 0 in type_.shape)
+    return out_dtype, primitive, axes, primitive.infer((type_,)) if as_it_is else None
 
 
 def reduce(
@@ -110,16 +110,16 @@ def reduce(
         x = cast(x, x.dtype)
     if isinstance(axis, list):
         raise TypeError("'list' object cannot be interpreted as an integer")
-    found, primitive, axes, types = _plan(ufunc, x.type, axis, dtype)
+    out_dtype, primitive, axes, types = _plan(ufunc, x.type, axis, dtype)
     where, initial = True if where is None else where, missing if initial is None else initial
     if types is not None and where is True and initial is missing and not keepdims:
         if (trace := x.owner).into is None:
             return trace.extend(primitive, (x.variable,), types)
         return primitive(x)
-    x = cast(x, found)
+    x = cast(x, out_dtype)
     shape, identity = x.shape, REDUCTIONS[ufunc].identity
     if initial is not missing:
-        initial = cast(as_tracer(initial), found)
+        initial = cast(as_tracer(initial), out_dtype)
     if where is not True:
         fill = identity if identity is not None else initial
         if fill is missing:
@@ -127,7 +127,7 @@ def reduce(
                 f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a "
                 "where mask one has to specify 'initial'"
             )
-        if identity is None and found.kind == "f":  # not `initial`, with which elements may tie
+        if identity is None and out_dtype.kind == "f":  # not `initial`, with which elements may tie
             fill = -math.inf if ufunc is np.maximum else math.inf
         x = promotion.where(mask_of(where, shape), x, fill)
     if initial is missing:

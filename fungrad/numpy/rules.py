@@ -61,13 +61,13 @@ def _make_ready(function: Any) -> None:
 def _homes(function: Any) -> list[str]:
     """Return the modules that may have a rule for a function, the likeliest first."""
     name, mirror = name_of(function), f"fungrad.{getattr(function, '__module__', None)}"
-    found = [
+    candidates = [
         (name not in names and module != mirror, module)
         for when, modules in _providers.items()
         if when in sys.modules
         for module, names in modules.items()
     ]
-    return [module for _, module in sorted(found, key=lambda pair: pair[0])]
+    return [module for _, module in sorted(candidates, key=lambda pair: pair[0])]
 
 
 def name_of(function: Any) -> str:
@@ -80,8 +80,8 @@ def full_name(function: Any) -> str:
     name = name_of(function)
     if isinstance(function, np.ufunc):  # which do not tell their module
         homes = [m for m in ("numpy", "scipy.special") if m in sys.modules]
-        found = [m for m in homes if getattr(sys.modules[m], name, None) is function]
-        return ".".join([*found[:1], name])
+        owners = [m for m in homes if getattr(sys.modules[m], name, None) is function]
+        return ".".join([*owners[:1], name])
     module = getattr(function, "__module__", None) or "numpy"
     return f"{module.partition('._')[0]}.{name}"
 

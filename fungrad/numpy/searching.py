@@ -59,11 +59,11 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
 def search(places: Any, values: Any, side: str) -> Any:
     """Return for each value the number of places that it comes after."""
     n = len(places)
-    found: Any = cast(zeros_like(values), np.dtype(np.int64))
+    counts: Any = cast(zeros_like(values), np.dtype(np.int64))
     step = 1 << n.bit_length()
     while step := step >> 1:
         # Can the number be larger by this power of 2? It can if the last place passed is before.
-        next_ = apply(e.add, (found, step))
+        next_ = apply(e.add, (counts, step))
         inside = apply(e.less_equal, (next_, n))
         at = apply(e.minimum, (next_, n))
         place = getitem(places, apply(e.sub, (at, 1)))
@@ -71,8 +71,8 @@ def search(places: Any, values: Any, side: str) -> Any:
             passed = _comes_before(place, values)
         else:
             passed = e.logical_not(_comes_before(values, place))
-        found = e.select(e.logical_and(inside, passed), next_, found)
-    return found
+        counts = e.select(e.logical_and(inside, passed), next_, counts)
+    return counts
 
 
 @implements(np.digitize)

@@ -59,8 +59,8 @@ def first_true(condition: Any, size: int) -> Any:
     """Return the first `size` positions of nonzero elements of a flattened array, -1 for the rest."""
     x = as_array(condition)
     if type(x) is not Tracer:
-        found = np.flatnonzero(x)[:size]
-        return np.concatenate([found, np.full(size - found.size, -1)])
+        positions = np.flatnonzero(x)[:size]
+        return np.concatenate([positions, np.full(size - positions.size, -1)])
     is_true = cast(reshaped(x, (x.size,)), np.dtype(bool))
     # Sorting by "is false" stably brings the true ones to the front in their order.
     order: Any = ArgSort(0)(e.logical_not(is_true))
@@ -83,12 +83,12 @@ def nonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
                 "Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead."
             )
         return np.unravel_index(_true_positions(x, "nonzero"), lengths)
-    found = first_true(x, operator.index(size))
-    place = np.maximum(found, 0)
+    positions = first_true(x, operator.index(size))
+    place = np.maximum(positions, 0)
     axes: list[Any] = []
     fills = np.broadcast_to(0 if fill_value is None else fill_value, (len(lengths),))
     for n, fill in zip(lengths[::-1], fills[::-1].tolist(), strict=True):
-        axes.insert(0, np.where(found < 0, fill, place % n))
+        axes.insert(0, np.where(positions < 0, fill, place % n))
         place = place // n
     return tuple(axes)
 
@@ -140,9 +140,9 @@ def compress(
     not_for_tracers("compress", {"out": out})
     x = np.ravel(a) if axis is None else strong(a)
     axis = normalize_axis_index(axis or 0, x.ndim)
-    found = first_true(condition, operator.index(size))
-    elements = np.take(x, np.maximum(found, 0), axis)
-    exists = np.reshape(found >= 0, (-1, *[1] * (x.ndim - 1 - axis)))
+    positions = first_true(condition, operator.index(size))
+    elements = np.take(x, np.maximum(positions, 0), axis)
+    exists = np.reshape(positions >= 0, (-1, *[1] * (x.ndim - 1 - axis)))
     return np.where(exists, elements, fill_value).astype(x.dtype)
 
 
@@ -150,12 +150,12 @@ def _compressed(condition: Any, a: Any, axis: Any) -> Any:
     if len(type_of(as_array(condition)).shape) != 1:
         raise ValueError("condition must be a 1-d array")
     x, axis = along(as_tracer(a), axis)
-    found = _true_positions(condition, "compress")
+    positions = _true_positions(condition, "compress")
     n = x.shape[axis]
-    if found.size and found[-1] >= n:
-        wrong = found[found >= n][0]
+    if positions.size and positions[-1] >= n:
+        wrong = positions[positions >= n][0]
         raise IndexError(f"index {wrong} is out of bounds for axis {axis} with size {n}")
-    return at_positions(x, axis, found)
+    return at_positions(x, axis, positions)
 
 
 @implements(np.trim_zeros, view=True)

@@ -54,16 +54,16 @@ def isin(
     tests = reshaped(tests, (tests.size,))
     n = tests.size
     if n == 0:
-        found = cast(zeros_like(x), np.dtype(bool))
+        contained = cast(zeros_like(x), np.dtype(bool))
     elif n <= 16:
         shape = (*x.shape, n)
         pairs = (reshaped(x, (*x.shape, 1)), tests)
-        found = ReduceOr((x.ndim,))(e.equal(*[broadcast_to(y, shape) for y in pairs]))
+        contained = ReduceOr((x.ndim,))(e.equal(*[broadcast_to(y, shape) for y in pairs]))
     else:
         tests = sort(tests)
         at = np.minimum(search(tests, x, "left"), n - 1)
-        found = e.equal(getitem(tests, at), x)
-    return e.logical_not(found) if invert else found
+        contained = e.equal(getitem(tests, at), x)
+    return e.logical_not(contained) if invert else contained
 
 
 # What all sets are made of. These work on arrays too, for a `size` that is asked for without tracing.
@@ -100,11 +100,11 @@ def _at(x: Any, positions: Any, fill_value: Any) -> Any:
         return np.full((len(positions), *rest), 0 if fill_value is None else fill_value, x.dtype)
     if not len(positions):
         return x[:0]
-    found = x[np.maximum(np.where(positions < 0, positions[0], positions), 0)]
+    elements = x[np.maximum(np.where(positions < 0, positions[0], positions), 0)]
     if fill_value is None:
-        return found
+        return elements
     missing = (positions < 0).reshape((-1, *[1] * (x.ndim - 1)))
-    return np.where(missing, fill_value, found).astype(x.dtype)
+    return np.where(missing, fill_value, elements).astype(x.dtype)
 
 
 def _pair(x: Any, y: Any) -> tuple[Any, Any]:
@@ -182,13 +182,13 @@ def unique(
     if axis is not None:
         axis = normalize_axis_index(axis, x.ndim)
     if size is None:
-        found, *results = _unique_of_value(x, axis, equal_nan)
+        values, *results = _unique_of_value(x, axis, equal_nan)
     else:
         n = operator.index(size)
-        found, *results = _unique_of_size(x, axis, equal_nan, n, fill_value)
+        values, *results = _unique_of_size(x, axis, equal_nan, n, fill_value)
     wanted = (return_index, return_inverse, return_counts)
     extra = [y for y, is_wanted in zip(results, wanted, strict=True) if is_wanted]
-    return (found, *extra) if extra else found
+    return (values, *extra) if extra else values
 
 
 def _of_unique(function: Any, make: Any, index: bool, inverse: bool, counts: bool) -> Any:
@@ -197,8 +197,8 @@ def _of_unique(function: Any, make: Any, index: bool, inverse: bool, counts: boo
     def rule(x: Any, *, size: Any = None, fill_value: Any = None) -> Any:
         """`size` and `fill_value` as in `unique`. Traced, values are sorted."""
         sizes = {"size": size, "fill_value": fill_value}
-        found = unique(x, index, inverse, counts, equal_nan=False, **sizes)
-        return make(*found) if make else found
+        results = unique(x, index, inverse, counts, equal_nan=False, **sizes)
+        return make(*results) if make else results
 
     return extends(function, by="size")(rule)
 
@@ -237,9 +237,9 @@ def intersect1d(
     order = np.argsort(x, stable=True)
     ordered = x[order]
     positions = _positions(_firsts(ordered) & np.isin(ordered, y), size, "intersect1d")
-    found = _at(ordered, positions, fill_value)
+    common = _at(ordered, positions, fill_value)
     if not return_indices:
-        return found
+        return common
     order_of_y = np.argsort(y, stable=True)
     places = np.searchsorted(y[order_of_y], ordered)
     if y.shape[0]:
@@ -248,7 +248,7 @@ def intersect1d(
     exists = positions >= 0
     at_x = np.where(exists, _at(order, positions, 0), x.shape[0])
     at_y = np.where(exists, _at(places, positions, 0), y.shape[0])
-    return found, at_x, at_y
+    return common, at_x, at_y
 
 
 @extends(np.setdiff1d, by="size")
@@ -260,8 +260,8 @@ def setdiff1d(
     x = x if assume_unique else np.sort(x)
     stays = np.isin(x, y, invert=True)
     stays = stays if assume_unique else stays & _firsts(x)
-    found = _at(x, _positions(stays, size, "setdiff1d"), fill_value)
-    return found.astype(np.result_type(ar1))
+    difference = _at(x, _positions(stays, size, "setdiff1d"), fill_value)
+    return difference.astype(np.result_type(ar1))
 
 
 @extends(np.setxor1d, by="size")

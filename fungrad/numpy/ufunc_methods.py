@@ -124,10 +124,10 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
     a = writable_out(f"{ufunc.__name__}.at", a)
     types = tuple([type_of(as_array(x)) for x in ((a,) if b is None else (a, b))])
     loop = (*loop_dtypes(ufunc, types), *[None] * ufunc.nout)
-    found = ufunc.resolve_dtypes(loop)[ufunc.nin]
-    if not np.can_cast(found, a.dtype, "same_kind"):
+    dtype = ufunc.resolve_dtypes(loop)[ufunc.nin]
+    if not np.can_cast(dtype, a.dtype, "same_kind"):
         raise TypeError(
-            f"Cannot cast ufunc '{ufunc.__name__}' output from {found!r} to {a.dtype!r} with casting rule "
+            f"Cannot cast ufunc '{ufunc.__name__}' output from {dtype!r} to {a.dtype!r} with casting rule "
             "'same_kind'"
         )
     kind = KINDS.get(ufunc)
@@ -135,7 +135,7 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
         if ufunc is np.subtract:
             b = np.negative(b)
         elif ufunc is np.divide:
-            b = np.reciprocal(cast(as_tracer(b), found))
+            b = np.reciprocal(cast(as_tracer(b), dtype))
         assign(a, setitem_functional(a, indices, b, kind))
         return
     if _may_repeat(indices):

@@ -171,9 +171,9 @@ class vectorize:
             broadcast_to(x, loop + x.shape[len(own) :])
             for x, own in zip(arrays, loops, strict=True)
         ]
-        found = _mapped(of_elements, len(loop), spread)
-        several = isinstance(found, tuple)
-        outputs = [as_tracer(y) for y in (found if several else (found,))]
+        returned = _mapped(of_elements, len(loop), spread)
+        several = isinstance(returned, tuple)
+        outputs = [as_tracer(y) for y in (returned if several else (returned,))]
         if results is not None:
             if len(outputs) != len(results):
                 raise ValueError(
@@ -218,11 +218,13 @@ def apply_along_axis(func1d: Any, axis: Any, arr: Any, *args: Any, **kwargs: Any
     if 0 in (x.shape[:axis] + x.shape[axis + 1 :]):
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
     rows = moveaxis(x, axis, -1)
-    found = as_tracer(_mapped(lambda row: func1d(row, *args, **kwargs), x.ndim - 1, (rows,)))
+    mapped = as_tracer(_mapped(lambda row: func1d(row, *args, **kwargs), x.ndim - 1, (rows,)))
     # The axes of a result stand where that of the row was.
     others = x.ndim - 1
-    added = found.ndim - others
-    return moveaxis(found, range(others, found.ndim), range(axis, axis + added)) if added else found
+    added = mapped.ndim - others
+    return (
+        moveaxis(mapped, range(others, mapped.ndim), range(axis, axis + added)) if added else mapped
+    )
 
 
 @implements(np.apply_over_axes, view=True)
@@ -230,10 +232,10 @@ def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
     x: Any = as_tracer(a)
     for axis in axes if is_sequence(axes) else (axes,):
         axis = normalize_axis_index(axis, x.ndim)
-        found = as_tracer(func(x, axis))
-        if found.ndim != x.ndim:
-            if found.ndim != x.ndim - 1:
+        reduced = as_tracer(func(x, axis))
+        if reduced.ndim != x.ndim:
+            if reduced.ndim != x.ndim - 1:
                 raise ValueError("function is not returning an array of the correct shape")
-            found = expand_dims(found, axis)
-        x = found
+            reduced = expand_dims(reduced, axis)
+        x = reduced
     return x

@@ -136,8 +136,8 @@ def diagonal_of(x: Tracer, result: Tracer, offset: int, axis1: int, axis2: int) 
     result = view_of(x, result, writable=False)
     memory, layout = result.memory, layout_of(x)
     if type(memory) is View and memory.layout is None and layout is not None:
-        found = np.diagonal(fake(x.type.shape, layout), offset, axis1, axis2)
-        result.memory = memory._replace(layout=_layout(found))
+        diagonal = np.diagonal(fake(x.type.shape, layout), offset, axis1, axis2)
+        result.memory = memory._replace(layout=_layout(diagonal))
     return result
 
 
@@ -320,8 +320,8 @@ def shown_by(
         return Shown(True, None, False, repeated)
     if layout is None:
         return Shown(None, None, True, repeated)
-    view, found = _laid_out(fake(shape, layout), steps, order)
-    return Shown(view, _layout(found), by_layout, repeated)
+    view, shown = _laid_out(fake(shape, layout), steps, order)
+    return Shown(view, _layout(shown), by_layout, repeated)
 
 
 def _layout(array: Any) -> Layout:

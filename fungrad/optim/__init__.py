@@ -126,10 +126,10 @@ def __getattr__(name: str) -> _Any:
         from fungrad.core.examples import add_example
         from fungrad.optim.glossary import GLOSSARY
 
-        found = getattr(_importlib.import_module(f"fungrad.optim.{_HOME[name]}"), name)
-        add_example(found, __name__, getattr(found, "__name__", name), GLOSSARY)
-        globals()[name] = found
-        return found
+        attribute = getattr(_importlib.import_module(f"fungrad.optim.{_HOME[name]}"), name)
+        add_example(attribute, __name__, getattr(attribute, "__name__", name), GLOSSARY)
+        globals()[name] = attribute
+        return attribute
     if name in ("schedules", "transforms"):  # optax has them once more in these modules
         return _sys.modules[__name__]
     losses = _importlib.import_module("fungrad.nn.losses")

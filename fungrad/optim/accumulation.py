@@ -107,8 +107,8 @@ def ema(
     def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
         mean = tree.update_moment(updates, state.ema, decay, order=1)
         count = safe_increment(state.count)
-        found = tree.bias_correction(mean, decay, count) if debias else mean
-        return found, EmaState(count, tree.cast(mean, accumulator_dtype))
+        new_updates = tree.bias_correction(mean, decay, count) if debias else mean
+        return new_updates, EmaState(count, tree.cast(mean, accumulator_dtype))
 
     return GradientTransformation(
         lambda params: EmaState(no_steps(), tree.zeros_like(params, accumulator_dtype)), update
@@ -166,8 +166,8 @@ def skip_not_finite(
 
     Examples
     --------
-    >>> skip, found = optim.skip_not_finite(np.array([1.0, np.nan]), 0, None)
-    >>> print(skip, found["num_not_finite"])
+    >>> skip, info = optim.skip_not_finite(np.array([1.0, np.nan]), 0, None)
+    >>> print(skip, info["num_not_finite"])
     True 1
     """
     del gradient_step, params
@@ -190,8 +190,8 @@ def skip_large_updates(
 
     Examples
     --------
-    >>> skip, found = optim.skip_large_updates(np.array([3.0, 4.0]), 0, None, 10.0)
-    >>> print(skip, found["norm_squared"])
+    >>> skip, info = optim.skip_large_updates(np.array([3.0, 4.0]), 0, None, 10.0)
+    >>> print(skip, info["norm_squared"])
     True 25.0
     """
     del gradient_step, params
@@ -287,14 +287,14 @@ class MultiSteps:
                 f"{array(skip).dtype} and shape {fnp.shape(skip)}"
             )
         state = state._replace(skip_state=skip_state)
-        found: tuple[Updates, MultiStepsState] = cond(
+        updated: tuple[Updates, MultiStepsState] = cond(
             skip,
             lambda updates, before: (tree.zeros_like(updates), before),
             collect,
             updates,
             state,
         )
-        return found
+        return updated
 
     def _collected(
         self, updates: Updates, state: MultiStepsState, params: Params | None, extra_args: Any
@@ -307,7 +307,7 @@ class MultiSteps:
         every = self._every_k(state.gradient_step) if callable(self._every_k) else self._every_k
         due = step == every - 1
         grads = tree_map(add, updates, state.acc_grads)
-        found, inner = self._opt.update(
+        new_updates, inner = self._opt.update(
             tree.cast_like(grads, updates), state.inner_opt_state, params, **extra_args
         )
         after = state._replace(
@@ -324,7 +324,7 @@ class MultiSteps:
                 grads,
             ),
         )
-        return trees.map(lambda u: due * u, found), after
+        return trees.map(lambda u: due * u, new_updates), after
 
     def has_updated(self, state: MultiStepsState) -> Array:
         """Return whether the optimizer made a step in the last call."""

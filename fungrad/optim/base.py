@@ -92,9 +92,9 @@ def tree_map(f: Callable[..., Any], updates: Any, *rest: Any) -> Any:
     def one(x: Any, *others: Any) -> Any:
         if x is None:
             return None
-        found = f(x, *others)
+        result = f(x, *others)
         dtype = getattr(x, "dtype", None)
-        return found if dtype is None or dtype.kind != "V" else rounded(found, dtype, others)
+        return result if dtype is None or dtype.kind != "V" else rounded(result, dtype, others)
 
     return tree.map(one, updates, *rest, is_leaf=lambda x: x is None)
 

@@ -183,11 +183,11 @@ def per_example_layer_norm_clip(
     leaves, structure = trees.flatten(grads)
     sizes = [1 if uniform else fnp.size(g) // len(g) for g in leaves]
     all_sizes = sum(sizes)
-    found = [
+    per_array = [
         per_example_global_norm_clip(g, global_l2_norm_clip * (n / all_sizes) ** 0.5)
         for g, n in zip(leaves, sizes)
     ]
-    totals, counts = zip(*found)
+    totals, counts = zip(*per_array)
     return trees.unflatten(structure, totals), trees.unflatten(structure, counts)
 
 

@@ -130,12 +130,12 @@ def flatten(inner: GradientTransformation) -> GradientTransformationExtraArgs:
         updates: Updates, state: OptState, params: Params | None = None, **extra_args: Any
     ) -> Updated:
         row = None if params is None else flat(params)
-        found, after = within.update(flat(updates), state, row, **extra_args)
+        new_updates, after = within.update(flat(updates), state, row, **extra_args)
         leaves, structure = trees.flatten(updates)
         pieces, start = [], 0
         for x in leaves:
             stop = start + fnp.size(x)
-            pieces.append(fnp.reshape(found[start:stop], fnp.shape(x)))
+            pieces.append(fnp.reshape(new_updates[start:stop], fnp.shape(x)))
             start = stop
         return trees.unflatten(structure, pieces), after
 
@@ -199,12 +199,12 @@ def monitor(
     def update(
         updates: Updates, state: OptState, params: Params | None = None, **extra_args: Any
     ) -> Updated:
-        found = {}
+        measurements = {}
         after = []
         for (name, tx), before in zip(parts.items(), state.measure_states):
-            found[name], now = tx.update(updates, before, params, **extra_args)
+            measurements[name], now = tx.update(updates, before, params, **extra_args)
             after.append(now)
-        return updates, MonitorState(found, tuple(after))
+        return updates, MonitorState(measurements, tuple(after))
 
     return GradientTransformationExtraArgs(init, update)
 

@@ -78,14 +78,14 @@ def either(
     extra_args: dict[str, Any],
 ) -> Updated:
     """Return what the transformation makes if it is due, else what another function makes of updates and the old state."""
-    found: Updated = cond(
+    updated: Updated = cond(
         due,
         lambda updates, state: within.update(updates, state, params, **extra_args),
         lambda updates, state: (otherwise(updates), state),
         updates,
         inner_state,
     )
-    return found
+    return updated
 
 
 @public
@@ -125,10 +125,10 @@ def _under_condition(
         updates: Updates, state: OptState, params: Params | None = None, **extra_args: Any
     ) -> Updated:
         due = should_transform_fn(state.step, **(extra_args if forward_extra_args else {}))
-        found, after = either(
+        new_updates, after = either(
             due, within, otherwise, updates, state.inner_state, params, extra_args
         )
-        return found, state_of(step=safe_increment(state.step), inner_state=after)
+        return new_updates, state_of(step=safe_increment(state.step), inner_state=after)
 
     return GradientTransformationExtraArgs(init, update)
 
@@ -182,12 +182,12 @@ def apply_if_finite(
         finite = trees.reduce(operator.and_, whole, np.True_)
         errors = fnp.where(finite, no_steps(), safe_increment(state.notfinite_count))
         due = fnp.logical_or(finite, errors > max_consecutive_errors)
-        found, after = either(
+        new_updates, after = either(
             due, within, tree.zeros_like, updates, state.inner_state, params, extra_args
         )
         total = state.total_notfinite
         total = fnp.where(finite, total, safe_increment(total))
-        return found, ApplyIfFiniteState(errors, finite, total, after)
+        return new_updates, ApplyIfFiniteState(errors, finite, total, after)
 
     return GradientTransformationExtraArgs(init, update)
 
@@ -225,9 +225,9 @@ def zero_nans() -> GradientTransformation:
     """
 
     def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
-        found = tree_map(lambda g: fnp.any(fnp.isnan(g)), updates)
+        has_nan = tree_map(lambda g: fnp.any(fnp.isnan(g)), updates)
         clean = tree_map(lambda g: fnp.where(fnp.isnan(g), fnp.zeros_like(g), g), updates)
-        return clean, ZeroNansState(found)
+        return clean, ZeroNansState(has_nan)
 
     return GradientTransformation(
         lambda params: ZeroNansState(tree_map(lambda p: np.False_, params)), update

@@ -128,5 +128,5 @@ def unzipped(count: int, f: Callable[..., tuple[Any, ...]], tree: Any, *rest: An
     """Apply a function to leaves that returns several; return as many trees."""
     leaves, structure = trees.flatten(tree)
     columns = [trees.leaves(x) for x in rest]
-    found = [f(*xs) for xs in zip(leaves, *columns, strict=True)]
-    return [trees.unflatten(structure, [xs[i] for xs in found]) for i in range(count)]
+    rows = [f(*xs) for xs in zip(leaves, *columns, strict=True)]
+    return [trees.unflatten(structure, [xs[i] for xs in rows]) for i in range(count)]

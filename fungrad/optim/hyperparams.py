@@ -205,8 +205,10 @@ def inject_hyperparams(
                 before = state.hyperparams_states[name]
                 values[name] = fnp.asarray(schedule(before, **extra_args), dtype=dtype)
                 states[name] = schedule.update(before, **extra_args)
-            found, inner = made(values).update(updates, state.inner_state, params, **extra_args)
-            return found, InjectStatefulHyperparamsState(
+            new_updates, inner = made(values).update(
+                updates, state.inner_state, params, **extra_args
+            )
+            return new_updates, InjectStatefulHyperparamsState(
                 safe_increment(state.count), values, states, inner
             )
 

@@ -89,7 +89,7 @@ def value_and_grad_from_state(value_fn: Callable[..., Any]) -> Callable[..., tup
     [3. 3.]
     """
 
-    def found(params: Params, *args: Any, state: OptState, **kwargs: Any) -> tuple[Any, Any]:
+    def from_state(params: Params, *args: Any, state: OptState, **kwargs: Any) -> tuple[Any, Any]:
         value, grad = tree.get(state, "value"), tree.get(state, "grad")
         if value is None or grad is None:
             raise ValueError(
@@ -103,4 +103,4 @@ def value_and_grad_from_state(value_fn: Callable[..., Any]) -> Callable[..., tup
 
         return cond(fnp.isfinite(value), lambda params: (value, grad), anew, params)
 
-    return found
+    return from_state

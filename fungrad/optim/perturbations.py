@@ -135,8 +135,8 @@ def make_perturbed_fun(
             back = trees.map(lambda x, y: noise.log_prob((y - x) / sigma), x, moved)
             likelihood = tree.sum(back)
             weight = fnp.exp(likelihood - stop_gradient(likelihood))  # which is 1
-            found = tree.scale(weight, fun(moved))
-            return tree.add_scale(found, 1 - weight, baseline) if use_baseline else found
+            weighted = tree.scale(weight, fun(moved))
+            return tree.add_scale(weighted, 1 - weight, baseline) if use_baseline else weighted
 
         samples = vmap(one)(random.split(key, num_samples))
         return trees.map(lambda s: fnp.mean(s, axis=0), samples)

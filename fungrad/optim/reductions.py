@@ -111,12 +111,12 @@ def norm(tree: PyTree, ord: int | str | float | None = None, squared: bool = Fal
         square = sum(trees.map(abs_sq, tree))
         return square if squared else fnp.sqrt(square)
     if ord == 1:
-        found = sum(trees.map(fnp.abs, tree))
+        magnitude = sum(trees.map(fnp.abs, tree))
     elif ord == np.inf or ord in ("inf", "infinity"):
-        found = max(trees.map(fnp.abs, tree))
+        magnitude = max(trees.map(fnp.abs, tree))
     else:
         raise ValueError(f"tree.norm: ord must be None, 1, 2 or infinity, got {ord!r}")
-    return found * found if squared else found
+    return magnitude * magnitude if squared else magnitude
 
 
 @public
@@ -137,5 +137,5 @@ def allclose(
     >>> bool(optim.tree.allclose([1.0, 2.0], [1.0, 2.0 + 1e-9]))
     True
     """
-    found = trees.map(lambda x, y: fnp.allclose(x, y, rtol, atol, equal_nan), a, b)
-    return trees.reduce(operator.and_, found, True)
+    close = trees.map(lambda x, y: fnp.allclose(x, y, rtol, atol, equal_nan), a, b)
+    return trees.reduce(operator.and_, close, True)

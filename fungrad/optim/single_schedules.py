@@ -239,13 +239,13 @@ def piecewise_interpolate_schedule(
     def schedule(count: Any) -> Any:
         scales = (scale for _, scale in places)
         values: list[Any] = list(itertools.accumulate(scales, operator.mul, initial=init_value))
-        found = fnp.where(count >= bounds[-1], values[-1], 0.0)
+        value = fnp.where(count >= bounds[-1], values[-1], 0.0)
         pieces = zip(itertools.pairwise(bounds), itertools.pairwise(values))
         for (begin, end), (first, last) in pieces:
             part = (count - begin) / max(end - begin, 1)
             inside = fnp.logical_and(begin <= count, count < end)
-            found = fnp.where(inside, between(first, last, part), found)
-        return found
+            value = fnp.where(inside, between(first, last, part), value)
+        return value
 
     return schedule
 

@@ -57,15 +57,15 @@ def is_named_tuple(x: Any) -> bool:
 
 def children(node: Any) -> tuple[list[Any], list[Any], Any]:
     """Return the keys of the children of a node, the children, and the structure around them."""
-    found, structure = trees.flatten_with_path(node, is_leaf=lambda x: x is not node)
-    values = [value for _, value in found]
-    if len(found) == 1 and values[0] is node:
+    entries, structure = trees.flatten_with_path(node, is_leaf=lambda x: x is not node)
+    values = [value for _, value in entries]
+    if len(entries) == 1 and values[0] is node:
         return [], [], structure  # a leaf
     if is_named_tuple(node):
         keys: list[Any] = [NamedTupleKey(type(node).__name__, name) for name in node._fields]
         if len(keys) == len(values):
             return keys, values, structure
-    return [path[-1] for path, _ in found], values, structure
+    return [path[-1] for path, _ in entries], values, structure
 
 
 def name_of(key: Any) -> Any:
@@ -112,9 +112,9 @@ def get_all_with_path(
     >>> [(str(path[-1]), int(value)) for path, value in optim.tree.get_all_with_path(state, "count")]
     [('ScaleByAdamState.count', 0)]
     """
-    found = [((), tree)] if called(tree, key) else []
-    found += places(tree, key)  # type: ignore[arg-type]
-    return [(path, value) for path, value in found if filtering is None or filtering(path, value)]
+    parts = [((), tree)] if called(tree, key) else []
+    parts += places(tree, key)  # type: ignore[arg-type]
+    return [(path, value) for path, value in parts if filtering is None or filtering(path, value)]
 
 
 @public_like(get_all_with_path)
@@ -141,11 +141,11 @@ def get(
     >>> optim.tree.get(state, "mu")
     array([0., 0.])
     """
-    found = get_all_with_path(tree, key, filtering)
-    if len(found) > 1:
-        where = ", ".join("".join(f"[{k}]" for k in path) for path, _ in found)
+    parts = get_all_with_path(tree, key, filtering)
+    if len(parts) > 1:
+        where = ", ".join("".join(f"[{k}]" for k in path) for path, _ in parts)
         raise KeyError(f"tree.get: there are several {key!r}: {where}; choose with filtering=")
-    return found[0][1] if found else default
+    return parts[0][1] if parts else default
 
 
 @public_like(get_all_with_path)

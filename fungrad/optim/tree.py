@@ -296,26 +296,26 @@ def dtype(tree: PyTree, mixed_dtype_handler: str | None = None) -> np.dtype[Any]
     >>> optim.tree.dtype([np.ones(2), np.ones(2, np.float32)], "highest")
     dtype('float64')
     """
-    found = list(dict.fromkeys(np.dtype(array(x).dtype) for x in trees.leaves(tree)))
-    if not found:
+    dtypes = list(dict.fromkeys(np.dtype(array(x).dtype) for x in trees.leaves(tree)))
+    if not dtypes:
         return None
     if mixed_dtype_handler is None:
-        if len(found) > 1:
-            raise ValueError(f"tree.dtype: the leaves have several dtypes, {found}; say which")
-        return found[0]
+        if len(dtypes) > 1:
+            raise ValueError(f"tree.dtype: the leaves have several dtypes, {dtypes}; say which")
+        return dtypes[0]
     if mixed_dtype_handler == "promote":
-        return fnp.result_type(*found)
+        return fnp.result_type(*dtypes)
     if mixed_dtype_handler not in ("lowest", "highest"):
         raise ValueError(
             'tree.dtype: mixed_dtype_handler must be None, "promote", "highest" or "lowest", '
             f"got {mixed_dtype_handler!r}"
         )
     if mixed_dtype_handler == "highest":
-        ends = [a for a in found if all(fnp.promote_types(a, b) == a for b in found)]
+        ends = [a for a in dtypes if all(fnp.promote_types(a, b) == a for b in dtypes)]
     else:
-        ends = [a for a in found if all(fnp.promote_types(a, b) == b for b in found)]
+        ends = [a for a in dtypes if all(fnp.promote_types(a, b) == b for b in dtypes)]
     if not ends:
-        raise ValueError(f"tree.dtype: none of the dtypes {found} is the {mixed_dtype_handler}")
+        raise ValueError(f"tree.dtype: none of the dtypes {dtypes} is the {mixed_dtype_handler}")
     return ends[0]
 
 

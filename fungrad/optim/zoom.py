@@ -301,8 +301,8 @@ def searched(
     start, far, no = point(zero, value, grad), zero + np.inf, zero > 0
     ends = (start, start, start, (start, grad), (start, grad))
     first = Search(np.int64(0), *ends, far, far, no, no, no)
-    found: Search = while_loop(lambda s: ~(s.done | s.failed), step, first)
-    return found
+    last: Search = while_loop(lambda s: ~(s.done | s.failed), step, first)
+    return last
 
 
 def report(s: Search) -> None:

@@ -97,9 +97,9 @@ class _Callback(Primitive):
             xp.stack(list(x)).reshape(t.shape) for x, t in zip(columns, types, strict=True)
         )
 
-    def _declared(self, xp: Any, found: Any) -> list[Any]:
+    def _declared(self, xp: Any, returned: Any) -> list[Any]:
         """Return the results of the callback as arrays of their own, of the types declared for them."""
-        leaves, structure = tree.flatten(found)
+        leaves, structure = tree.flatten(returned)
         who = f"{self.name}: the callback `{name_of_callback(self.callback)}` returned"
         if structure != self.out:
             raise TypeError(

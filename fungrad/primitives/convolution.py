@@ -97,8 +97,8 @@ class Convolution(Primitive):
         wanted = self.operands[0 if isinstance(a, Linear) else 1]
         lengths = arrays.pop(wanted).shape[3:]
         adjoint = Convolution(wanted, self.stride, self.dilation, lengths)
-        found = adjoint(*[arrays[name] for name in adjoint.operands])
-        return (found, None) if isinstance(a, Linear) else (None, found)
+        cotangent = adjoint(*[arrays[name] for name in adjoint.operands])
+        return (cotangent, None) if isinstance(a, Linear) else (None, cotangent)
 
     def batch(self, size: int, batched: tuple[bool, ...], a: Any, b: Any) -> Any:
         # More groups if both operands have the batch, else more of the axis that one of them shares

@@ -118,8 +118,8 @@ class Cofactors(OfMatrices):
         if i == 0:
             raise self.missing("transpose")
         # Derivatives are symmetric: the direction and the element by which it is last taken change places.
-        found = self(*operands[:i], ct, *operands[i + 1 :])
-        return tuple([found if j == i else None for j in range(len(operands))])
+        cotangent = self(*operands[:i], ct, *operands[i + 1 :])
+        return tuple([cotangent if j == i else None for j in range(len(operands))])
 
 
 def _by_singular_values(xp: Any, a: Any, directions: tuple[Any, ...]) -> Any:
@@ -136,17 +136,17 @@ def _mixed(xp: Any, products: Any, directions: list[Any]) -> Any:
     m = len(directions) + 1
     names, each = string.ascii_lowercase[:m], xp.arange(products.shape[-1])
     shape = (*products.shape[: products.ndim - m], len(each), len(each))
-    found = xp.zeros(shape, np.result_type(products, *directions))
+    derivative = xp.zeros(shape, np.result_type(products, *directions))
     for order in itertools.permutations(range(m)):
         sign = (-1) ** sum(order[i] > order[j] for i, j in itertools.combinations(range(m), 2))
         pairs = [names[i] + names[order[i]] for i in range(m)]
         taken = ",".join(f"...{letters}" for letters in (names, *pairs[:-1]))
         if order[-1] == m - 1:  # on the diagonal
             term = xp.einsum(f"{taken}->...{names[-1]}", products, *directions)
-            found[..., each, each] += sign * term
+            derivative[..., each, each] += sign * term
         else:
-            found += sign * xp.einsum(f"{taken}->...{pairs[-1]}", products, *directions)
-    return found
+            derivative += sign * xp.einsum(f"{taken}->...{pairs[-1]}", products, *directions)
+    return derivative
 
 
 def _products_of_others(xp: Any, s: Any, m: int) -> Any:

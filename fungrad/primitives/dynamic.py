@@ -106,18 +106,18 @@ class DynamicSlice(Primitive):
             return DynamicSlice(*moved, self.within)(x, *starts)
         if self.dropped:
             whole = DynamicSlice(self.axes, self.sizes, self.limits)
-            found = whole.batch(size, batched, x, *starts)
-            kept = [n for a, n in enumerate(found.shape) if a - 1 not in self.dropped]
-            return Reshape(tuple(kept))(found)
+            slices = whole.batch(size, batched, x, *starts)
+            kept = [n for a, n in enumerate(slices.shape) if a - 1 not in self.dropped]
+            return Reshape(tuple(kept))(slices)
         places = _places(self, size, batched[1:], starts)
         ndim = len(x.shape) - batched[0]
         if batched[0]:
             order = _leading(self.axes, ndim)
-            found = Gather(True)(permuted(x, order), *places)
+            slices = Gather(True)(permuted(x, order), *places)
         else:  # elements of the batch may read the same
             order = tuple(a - 1 for a in _leading(self.axes, ndim)[1:])
-            found = Gather()(permuted(x, order), *places[1:])
-        return permuted(found, inverse_permutation(_leading(self.axes, ndim)))
+            slices = Gather()(permuted(x, order), *places[1:])
+        return permuted(slices, inverse_permutation(_leading(self.axes, ndim)))
 
 
 SLICES = Slice, DynamicSlice

@@ -131,8 +131,8 @@ class InverseRealFFT(AlongAxes):
         return f"np.fft.irfft({x}, {self.n}, {self.axis}, {self.norm!r})"
 
     def transpose(self, ct: Any, x: Linear) -> tuple[Any, ...]:
-        found = conj(RealFFT(self.axis, SWAPPED[self.norm])(ct))
-        return (mul(found, _pairs(found, self.axis, self.n, 2.0)),)
+        cotangent = conj(RealFFT(self.axis, SWAPPED[self.norm])(ct))
+        return (mul(cotangent, _pairs(cotangent, self.axis, self.n, 2.0)),)
 
 
 def _pairs(like: Any, axis: int, n: int, weight: float) -> Any:

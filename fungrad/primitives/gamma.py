@@ -91,19 +91,19 @@ class Rise(RealFunction):
         n, sign = self.n, (-1) ** (self.n + 1)
         top = 12 + 2 * n
         steps = max(0, math.ceil(top - float(min(x.min(), (x + m).min()))))
-        found = 0.0
+        rise = 0.0
         for k in range(steps):
-            found = found + sign * math.factorial(n) * power_rise(xp, x + k, m, n + 1)
+            rise = rise + sign * math.factorial(n) * power_rise(xp, x + k, m, n + 1)
         y = x + steps
-        found = found + sign * math.factorial(n) / 2 * power_rise(xp, y, m, n + 1)
+        rise = rise + sign * math.factorial(n) / 2 * power_rise(xp, y, m, n + 1)
         if n == 0:
-            found = found + xp.log1p(m / y)
+            rise = rise + xp.log1p(m / y)
         else:
-            found = found + sign * math.factorial(n - 1) * power_rise(xp, y, m, n)
+            rise = rise + sign * math.factorial(n - 1) * power_rise(xp, y, m, n)
         for k, bernoulli in enumerate(BERNOULLI[:10], 1):
             factor = bernoulli * math.factorial(2 * k + n - 1) / math.factorial(2 * k)
-            found = found + sign * factor * power_rise(xp, y, m, 2 * k + n)
-        return found
+            rise = rise + sign * factor * power_rise(xp, y, m, 2 * k + n)
+        return rise
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         (t_x, t_m), (x, m) = tangents, operands

@@ -160,10 +160,10 @@ class SphericalHarmonic(Elementwise):
         return np.result_type(theta, np.complex64)
 
     def impl(self, xp: Any, n: Any, m: Any, theta: Any, phi: Any) -> Any:
-        found = library(xp, "sph_harm_y")(n, m, theta, phi)
+        harmonics = library(xp, "sph_harm_y")(n, m, theta, phi)
         if not target_of(xp).on_host:  # CuPy 14 has NaN where SciPy has 0
-            found = xp.where(abs(m) > n, 0, found)
-        return found.astype(np.result_type(theta.dtype, np.complex64))
+            harmonics = xp.where(abs(m) > n, 0, harmonics)
+        return harmonics.astype(np.result_type(theta.dtype, np.complex64))
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         (_, _, t_theta, t_phi), (n, m, theta, phi) = tangents, operands
@@ -180,5 +180,5 @@ class SphericalHarmonic(Elementwise):
     def _neighbour(self, n: Any, m: Any, by: int, theta: Any, phi: Any) -> Any:
         """Return sqrt((n -+ m) (n +- m + 1)) Y_n^(m +- 1), which is 0 beyond m = +-n."""
         squared = cast((n - by * m) * (n + by * m + 1), theta)
-        found = self(n, m + by, theta, phi)
-        return cast(sqrt(maximum(squared, zeros_like(squared))), found) * found
+        harmonic = self(n, m + by, theta, phi)
+        return cast(sqrt(maximum(squared, zeros_like(squared))), harmonic) * harmonic

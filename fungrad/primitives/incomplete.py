@@ -158,8 +158,8 @@ class GammaincByParameter(ByParameters):
         # The upper tail is flat up to t = 1; far from its start, that is a sharp bend.
         bend = xp.where(lower, 0.0, -logx)
         cut = bend if bool((bend > 2).any()) else None
-        found = -side * height * integrate_tail(xp, fall, rate, beyond, factor, cut)
-        return xp.where(inner, found, xp.where(a > 0, 0.0, xp.nan))
+        derivative = -side * height * integrate_tail(xp, fall, rate, beyond, factor, cut)
+        return xp.where(inner, derivative, xp.where(a > 0, 0.0, xp.nan))
 
     def density(self, a: Any, x: Any) -> Any:
         first = log_between(x) - digamma(a)

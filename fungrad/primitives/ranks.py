@@ -152,8 +152,8 @@ class Wait(Overlapping):
         return tuple([c.infer((x,))[0] for c, x in zip(self.collectives, operands, strict=True)])
 
     def impl(self, xp: Any, begun: Any, *operands: Any) -> tuple[Any, ...]:
-        found = begun.results()
-        return tuple([y.copy() if y is x else y for x, y in zip(operands, found, strict=True)])
+        results = begun.results()
+        return tuple([y.copy() if y is x else y for x, y in zip(operands, results, strict=True)])
 
 
 def differ(axis: Any) -> ValueError:

@@ -180,11 +180,11 @@ class Position(AlongAxes):
         return array_type(x.shape[:axis] + x.shape[axis + 1 :], np.dtype(np.int64))
 
     def impl(self, xp: Any, x: Any) -> Any:
-        found = getattr(xp, self.function)(x, axis=self.axis)
+        positions = getattr(xp, self.function)(x, axis=self.axis)
         if target_of(xp).on_host or x.dtype.kind not in "fc":
-            return found
+            return positions
         unknown = xp.isnan(x)  # CuPy 14 finds any NaN there is, not the first
-        return xp.where(unknown.any(self.axis), unknown.argmax(self.axis), found)
+        return xp.where(unknown.any(self.axis), unknown.argmax(self.axis), positions)
 
     def expression(self, x: str) -> str:
         return f"{x}.{self.function}({self.axis})"

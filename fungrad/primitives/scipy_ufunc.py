@@ -44,13 +44,13 @@ class SpecialFunction:
         """Compute with the functions for arrays of `xp`."""
         function = library(xp, self.name)
         try:
-            found = function(*operands)
+            outputs = function(*operands)
         except TypeError:
             if target_of(xp).on_host:
                 raise
             dtypes = ", ".join([str(x.dtype) for x in operands])
             raise not_in_cupy(f"{self.name} of {dtypes}", "special") from None
-        return found if self.result is None else found[self.result]
+        return outputs if self.result is None else outputs[self.result]
 
 
 def library(xp: Any, name: str) -> Callable[..., Any]:

@@ -90,8 +90,8 @@ class OfMatrices(Primitive):
         hosted = [to_host(x).astype(double) for x in operands]
         stack = operands[0].shape[:-2] if any(out.size for out in outs) else (0,)
         for i in np.ndindex(stack):
-            found = self.as_sequence(function(*[x[i] for x in hosted]))
-            for out, value in zip(outs, found, strict=True):
+            values = self.as_sequence(function(*[x[i] for x in hosted]))
+            for out, value in zip(outs, values, strict=True):
                 out[i] = value
         return self.from_sequence([xp.asarray(out) for out in outs])
 
@@ -112,10 +112,10 @@ def _softly(impl: Callable[..., Any]) -> Callable[..., Any]:
         for i in np.ndindex(operands[0].shape[:-2]):
             matrices = [x[i] for x in operands]
             try:
-                found = impl(self, xp, *matrices)
+                result = impl(self, xp, *matrices)
             except np.linalg.LinAlgError:
-                found = self.failed(*matrices)
-            for out, value in zip(outs, () if found is None else self.as_sequence(found)):
+                result = self.failed(*matrices)
+            for out, value in zip(outs, () if result is None else self.as_sequence(result)):
                 out[i] = value
         return self.from_sequence(list(map(self.spoilt, outs)))
 

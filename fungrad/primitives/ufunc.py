@@ -22,8 +22,8 @@ Rule = Callable[..., Any]
 
 def total(terms: Iterable[Any]) -> Any:
     """Return the sum of the terms of a tangent, None if there are none; those that are None are zero."""
-    found = [term for term in terms if term is not None]
-    return functools.reduce(operator.add, found) if found else None
+    nonzero = [term for term in terms if term is not None]
+    return functools.reduce(operator.add, nonzero) if nonzero else None
 
 
 _OPERATORS: dict[str, Rule] = {
@@ -79,11 +79,11 @@ class Elementwise(Primitive):
             if moves and type_of(x).dtype != dtype:
                 return None
         none = (None,) * len(flags)
-        found: list[Any] = [*none]
+        cotangents: list[Any] = [*none]
         for i in range(len(flags) - 1, -1, -1):  # in the order in which a sum is transposed
             if flags[i]:
-                found[i] = self.jvp((*none[:i], ct, *none[i + 1 :]), out, *operands)
-        return found
+                cotangents[i] = self.jvp((*none[:i], ct, *none[i + 1 :]), out, *operands)
+        return cotangents
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> Any:
         return self(*[expand(size, x, b) for x, b in zip(operands, batched, strict=True)])
@@ -169,13 +169,13 @@ class Function(Elementwise):
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         if not self.partials:
             return Primitive.jvp(self, tangents, out, *operands)
-        found = None
+        tangent = None
         for t, partial in zip(tangents, self.partials, strict=True):
             if t is not None and partial is not None:
                 term = partial(t, out, *operands)
                 if term is not None:
-                    found = term if found is None else found + term
-        return found
+                    tangent = term if tangent is None else tangent + term
+        return tangent
 
     def moves(self, perturbed: Sequence[bool]) -> Sequence[bool] | None:
         if not self.partials or None not in self.partials:
@@ -190,11 +190,11 @@ class Function(Elementwise):
         rules = [rule for rule, moves in zip(self.transposes, flags, strict=True) if moves]
         if not rules or None in rules:
             return super().pull(ct, flags, out, operands)
-        found: list[Any] = [None] * len(flags)
+        cotangents: list[Any] = [None] * len(flags)
         for i in range(len(flags) - 1, -1, -1):
             if flags[i]:
-                found[i] = rules.pop()(ct, *operands)  # type: ignore[misc]
-        return found
+                cotangents[i] = rules.pop()(ct, *operands)  # type: ignore[misc]
+        return cotangents
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
         rules = self.transposes or (None,) * len(operands)
@@ -225,10 +225,10 @@ def _entry(module: str, name: str) -> Any:
 def numpy_ufunc(function: str | Rule) -> np.ufunc | None:
     """Return the ufunc that a function is: NumPy's of that name, or its own; None if there is none."""
     if isinstance(function, str):
-        found = getattr(np, function)
+        candidate = getattr(np, function)
     else:
-        found = getattr(function, "ufunc", None)
-    return found if isinstance(found, np.ufunc) else None
+        candidate = getattr(function, "ufunc", None)
+    return candidate if isinstance(candidate, np.ufunc) else None
 
 
 def ufunc_dtype(ufunc: np.ufunc, result: int = 0) -> Rule:

@@ -48,15 +48,15 @@ def slide(
         taps = [[every(x, axis, k * dilation, count, stride) for x in xs] for k in range(length)]
         return functools.reduce(combine, taps)
     starts = (count - 1) * stride + 1  # of windows, also of those between the steps
-    found: Arrays = ()
+    folded: Arrays = ()
     done, width = 0, 1
     while True:
         if length & width:
             part = [every(x, axis, done * dilation, starts, 1) for x in xs]
-            found = combine(found, part) if done else part
+            folded = combine(folded, part) if done else part
             done += width
         if done == length:
-            return [every(x, axis, 0, count, stride) for x in found]
+            return [every(x, axis, 0, count, stride) for x in folded]
         shifted, n = width * dilation, n - width * dilation
         left = [slice_axis(x, axis, 0, n) for x in xs]
         xs = combine(left, [slice_axis(x, axis, shifted, shifted + n) for x in xs])
@@ -184,14 +184,14 @@ class FindInWindow(Windows):
 
     def impl(self, xp: Any, x: Any, out: Any) -> Any:
         # The number of elements before the first that is equal, or NaN.
-        found = xp.zeros(out.shape, np.min_scalar_type(self.length - 1))
+        counts = xp.zeros(out.shape, np.min_scalar_type(self.length - 1))
         waiting = xp.ones(out.shape, bool)
         for tap in self.taps(x, out.shape[self.axis])[:-1]:
             waiting &= tap != out
             if kind_of(x.dtype) in "fc":
                 waiting &= tap == tap
-            found += waiting
-        return found
+            counts += waiting
+        return counts
 
 
 @primitive

@@ -102,18 +102,18 @@ class OneByOne(Iterative):
         self, label: str, rule: Callable[..., Values], values: Values, batched: Sequence[bool]
     ) -> list[Any]:
         """Return the results of a rule for a batch, in `values` that are `batched`; None where the rule returns that."""
-        found: list[Any] = []
+        returned: list[Any] = []
 
         def present(*arguments: Any) -> list[Any]:
-            found.extend(rule(*arguments))
-            return [x for x in found if x is not None]
+            returned.extend(rule(*arguments))
+            return [x for x in returned if x is not None]
 
         types = self._unbatched([type_of(x) for x in values], batched)
         expr = record_expr(label, present, types)
         axes = [0 if b else None for b in batched]
         program = Program(batch_expr(expr, self.size, axes, [0] * len(expr.outputs)))
         results = iter(program(*values))
-        return [None if x is None else next(results) for x in found]
+        return [None if x is None else next(results) for x in returned]
 
 
 def or_zero(ct: Any, like: Any) -> Any:

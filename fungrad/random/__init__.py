@@ -37,9 +37,9 @@ def __getattr__(name: str) -> _Any:
     from fungrad.random.exclusions import EXCLUDED
 
     if name in _HOME:
-        found = getattr(_importlib.import_module(f"fungrad.random.{_HOME[name]}"), name)
-        globals()[name] = found
-        return found
+        attribute = getattr(_importlib.import_module(f"fungrad.random.{_HOME[name]}"), name)
+        globals()[name] = attribute
+        return attribute
     if name in EXCLUDED:
         raise AttributeError(f"fungrad.random has no {name!r}: {EXCLUDED[name]}")
     raise unknown_name("fungrad.random", name, __all__)

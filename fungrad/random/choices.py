@@ -138,11 +138,11 @@ def choice(
     array([0, 1, 8])
     """
     words = words_of("choice", key)
-    found = shape_of("choice", shape)
+    drawn_shape = shape_of("choice", shape)
     x = a if type(a) is Tracer else fnp.asarray(a)
     axis = normalize_axis_index(axis, x.ndim) if x.ndim else 0
     length = x.shape[axis] if x.ndim else _length("choice", "a", a)
-    draws = math.prod(found)
+    draws = math.prod(drawn_shape)
     chosen = mode_of("choice", mode)
     if draws and length <= 0:
         raise ValueError("random.choice: there is nothing to choose from")
@@ -153,20 +153,20 @@ def choice(
     if p is not None:
         p = _probabilities(p, length)
     if not draws:
-        return fnp.zeros((*x.shape[:axis], *found, *x.shape[axis + 1 :]), x.dtype)
+        return fnp.zeros((*x.shape[:axis], *drawn_shape, *x.shape[axis + 1 :]), x.dtype)
     if p is None and not replace:  # the first of a permutation, as JAX has it
         if not x.ndim:
-            return run(_permuted_numbers, words, (), length)[:draws].reshape(found)
+            return run(_permuted_numbers, words, (), length)[:draws].reshape(drawn_shape)
         whole = run(_permuted, words, (x,), axis, False)
         taken = whole[(slice(None),) * axis + (slice(draws),)]
-        return taken.reshape((*x.shape[:axis], *found, *x.shape[axis + 1 :]))
+        return taken.reshape((*x.shape[:axis], *drawn_shape, *x.shape[axis + 1 :]))
     if p is None:
         bounds = (np.asarray(0), np.asarray(length))
-        places = run(integers, words, (*bounds,), found, in_force(int))
+        places = run(integers, words, (*bounds,), drawn_shape, in_force(int))
     elif replace:
-        places = run(_by_quantiles, words, (p,), found)
+        places = run(_by_quantiles, words, (p,), drawn_shape)
     else:
-        places = run(_by_gumbels, words, (p,), found, chosen)
+        places = run(_by_gumbels, words, (p,), drawn_shape, chosen)
     return fnp.take(x, places, axis) if x.ndim else places
 
 
@@ -253,17 +253,17 @@ def categorical(
     dtype_of("categorical", x.dtype, None, FLOAT)
     number = normalize_axis_index(axis, x.ndim)
     batch = x.shape[:number] + x.shape[number + 1 :]
-    found = batch if shape is None else shape_of("categorical", shape)
-    check_shape("categorical", found, [batch])
+    drawn_shape = batch if shape is None else shape_of("categorical", shape)
+    check_shape("categorical", drawn_shape, [batch])
     chosen = mode_of("categorical", mode)
     if replace:
-        return run(_with_replacement, words, (x,), found, number - x.ndim, chosen)
-    draws = math.prod(found[: len(found) - len(batch)])
+        return run(_with_replacement, words, (x,), drawn_shape, number - x.ndim, chosen)
+    draws = math.prod(drawn_shape[: len(drawn_shape) - len(batch)])
     if draws > x.shape[number]:
         raise ValueError(
             f"random.categorical: {draws} of {x.shape[number]} categories cannot be drawn with replace=False"
         )
-    return run(_without_replacement, words, (x,), found, number, draws, chosen)
+    return run(_without_replacement, words, (x,), drawn_shape, number, draws, chosen)
 
 
 def _with_replacement(words: Any, logits: Any, shape: Shape, axis: int, mode: str, how: How) -> Any:

@@ -103,8 +103,8 @@ def _poisson(words: Any, lam: Any, shape: Shape, dtype: DType, how: How) -> Any:
     counted = fnp.isnan(lam) | (lam < 10)
     few = _knuth(words, fnp.where(counted, lam, _F32.type(0)), shape, dtype, how)
     many = _hoermann(words, fnp.where(counted, _F32.type(1e5), lam), shape, how)
-    found = fnp.where(counted, few, many.astype(dtype))
-    return fnp.where(lam == 0, dtype.type(0), found)
+    counts = fnp.where(counted, few, many.astype(dtype))
+    return fnp.where(lam == 0, dtype.type(0), counts)
 
 
 def _knuth(words: Any, lam: Any, shape: Shape, dtype: DType, how: How) -> Any:
@@ -129,7 +129,7 @@ def _hoermann(words: Any, lam: Any, shape: Shape, how: How) -> Any:
     log_lam = fnp.log(lam)
 
     def attempt(state: Any) -> Any:
-        words, found, accepted = state
+        words, latest, accepted = state
         words, first, second = generators.split(words, (3,), how)
         u = unit(first, shape, _F32, how) - 0.5
         v = unit(second, shape, _F32, how)
@@ -140,7 +140,7 @@ def _hoermann(words: Any, lam: Any, shape: Shape, how: How) -> Any:
         s = log(v * scale / (a / (inside * inside) + b))
         t = -lam + k * log_lam - lgamma(fnp.maximum(k, 0) + 1)
         accept = ((side >= 0.07) & (v <= v_r)) | (~reject & (s <= t))
-        return words, fnp.where(accept, k, found), accepted | accept
+        return words, fnp.where(accept, k, latest), accepted | accept
 
     return _accepted(attempt, words, shape, _F32)
 
@@ -181,8 +181,8 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> 
     words, chosen = asked_for("binomial", key, dtype, float, FLOAT)
     probability = _inexact("binomial", p)
     trials = parameter("binomial", n, probability.dtype)
-    found = common_shape("binomial", shape, trials, probability)
-    return run(binomials, words, (trials, probability), found, chosen)
+    drawn_shape = common_shape("binomial", shape, trials, probability)
+    return run(binomials, words, (trials, probability), drawn_shape, chosen)
 
 
 def binomials(words: Any, n: Any, p: Any, shape: Shape, dtype: DType, how: How) -> Any:
@@ -248,7 +248,7 @@ def _btrs(words: Any, n: Any, p: Any, shape: Shape, how: How) -> Any:
     from_mode = (m + half) * fnp.log((m + one) / (odds * (n - m + one)))
 
     def attempt(state: Any) -> Any:
-        words, found, accepted = state
+        words, latest, accepted = state
         words, first, second = generators.split(words, (3,), how)
         u = unit(first, shape, dtype, how) - half
         v = unit(second, shape, dtype, how)
@@ -270,7 +270,7 @@ def _btrs(words: Any, n: Any, p: Any, shape: Shape, how: How) -> Any:
         slope = fnp.where(flat, number(np.inf), a / fnp.where(flat, one, square))
         below = log(v * alpha / (slope + b)) <= bound
         accept = ((side >= number(0.07)) & (v <= v_r)) | (~reject & below)
-        return words, fnp.where(accept, k, found), accepted | accept
+        return words, fnp.where(accept, k, latest), accepted | accept
 
     return _accepted(attempt, words, shape, dtype)
 
@@ -331,11 +331,11 @@ def multinomial(
         raise ValueError(
             "random.multinomial: p is an array whose last axis are the outcomes, not a number"
         )
-    found = probabilities.shape if shape is None else shape_of("multinomial", shape)
+    drawn_shape = probabilities.shape if shape is None else shape_of("multinomial", shape)
     trials = parameter("multinomial", n, probabilities.dtype)
-    check_shape("multinomial", found, [probabilities.shape])
-    check_shape("multinomial", found[:-1], [trials.shape])
-    return run(_multinomial, words, (trials, probabilities), found, chosen)
+    check_shape("multinomial", drawn_shape, [probabilities.shape])
+    check_shape("multinomial", drawn_shape[:-1], [trials.shape])
+    return run(_multinomial, words, (trials, probabilities), drawn_shape, chosen)
 
 
 def _multinomial(words: Any, n: Any, p: Any, shape: Shape, dtype: DType, how: How) -> Any:

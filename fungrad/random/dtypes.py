@@ -32,16 +32,16 @@ def unsigned(dtype: DType) -> DType:
 
 def in_force(dtype: Any) -> DType:
     """Return a dtype, that of 32 bits for one of 64 where there are none."""
-    found: DType = np.dtype(dtype)
-    return lattice.narrow(found) if settings.get().narrow else found
+    given: DType = np.dtype(dtype)
+    return lattice.narrow(given) if settings.get().narrow else given
 
 
 def dtype_of(name: str, dtype: Any, default: Any, kinds: str) -> DType:
     """Return the dtype that is asked for, which has to be of one of some kinds."""
-    found = in_force(default if dtype is None else dtype)
-    if kind_of(found) not in kinds:
-        raise ValueError(f"random.{name}: dtype has to be one {_KINDS[kinds]}, not {found}")
-    return found
+    chosen = in_force(default if dtype is None else dtype)
+    if kind_of(chosen) not in kinds:
+        raise ValueError(f"random.{name}: dtype has to be one {_KINDS[kinds]}, not {chosen}")
+    return chosen
 
 
 def mantissa_of(dtype: DType) -> int:
@@ -61,16 +61,16 @@ def limits_of(dtype: DType) -> Any:
 def shape_of(name: str, shape: Any) -> Shape:
     """Return a shape as a tuple of integers."""
     try:
-        found = tuple([operator.index(n) for n in shape])
+        lengths = tuple([operator.index(n) for n in shape])
     except ConcretizationError:
         raise
     except TypeError:
         raise TypeError(
             f"random.{name}: shape is a sequence of integers, such as (3,) or (), not {shape!r}"
         ) from None
-    if any(n < 0 for n in found):
+    if any(n < 0 for n in lengths):
         raise ValueError(f"random.{name}: shape has no negative lengths, got {shape!r}")
-    return found
+    return lengths
 
 
 def common_shape(name: str, shape: Any, *parameters: Any) -> Shape:

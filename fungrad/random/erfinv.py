@@ -53,10 +53,10 @@ def erfinv(x: Any) -> Any:
 
 
 def _polynomial(coefficients: tuple[float, ...], x: Any) -> Any:
-    found = x.dtype.type(coefficients[0])
+    value = x.dtype.type(coefficients[0])
     for c in coefficients[1:]:
-        found = found * x + x.dtype.type(c)
-    return found
+        value = value * x + x.dtype.type(c)
+    return value
 
 
 def _single(x: Any) -> Any:

@@ -187,9 +187,9 @@ def generalized_normal(
     """
     name = "generalized_normal"
     words, chosen = asked_for(name, key, dtype, float, FLOAT, out_sharding)
-    found = shape_of(name, shape)
-    check_shape(name, found, [type_of(p).shape])
-    return run(_generalized, words, _exponents(name, p, chosen), found, chosen)
+    drawn_shape = shape_of(name, shape)
+    check_shape(name, drawn_shape, [type_of(p).shape])
+    return run(_generalized, words, _exponents(name, p, chosen), drawn_shape, chosen)
 
 
 def _exponents(name: str, p: Any, dtype: DType) -> tuple[Any, Any]:
@@ -238,9 +238,9 @@ def ball(
     array([-0.86703795, -0.45310376,  0.084509  ])
     """
     words, chosen = asked_for("ball", key, dtype, float, FLOAT, out_sharding)
-    found = shape_of("ball", shape)
+    leading = shape_of("ball", shape)
     check_shape("ball", (), [type_of(p).shape])
-    return run(_ball, words, _exponents("ball", p, chosen), found, chosen, operator.index(d))
+    return run(_ball, words, _exponents("ball", p, chosen), leading, chosen, operator.index(d))
 
 
 def _ball(words: Any, p: Any, inverse: Any, shape: Shape, dtype: DType, d: int, how: How) -> Any:

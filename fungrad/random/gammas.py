@@ -68,8 +68,8 @@ def _until_accepted(step: Callable[[Lanes], tuple[Lanes, Any]], lanes: Lanes) ->
         lanes, going = run(state)
         places = fnp.argsort(~going, kind="stable")[: size // 8]
         state = (tuple([x[places] for x in lanes]), going[places])
-        found, _ = while_loop(goes_on, run, state)
-        lanes = tuple([at(x)[places].set(y) for x, y in zip(lanes, found, strict=True)])
+        accepted, _ = while_loop(goes_on, run, state)
+        lanes = tuple([at(x)[places].set(y) for x, y in zip(lanes, accepted, strict=True)])
         state = (lanes, at(going)[places].set(False))
     return while_loop(goes_on, run, state)[0]
 

@@ -98,8 +98,8 @@ def uniform(
     np.float64(0.41845711171638644)
     """
     words, chosen = asked_for("uniform", key, dtype, float, FLOAT, out_sharding)
-    found = shape_of("uniform", shape)
-    return uniforms(words, found, chosen, minval, maxval)
+    drawn_shape = shape_of("uniform", shape)
+    return uniforms(words, drawn_shape, chosen, minval, maxval)
 
 
 def uniforms(words: Words, shape: Shape, dtype: DType, low: Any = 0.0, high: Any = 1.0) -> Any:
@@ -174,15 +174,15 @@ def randint(
     array([5, 1, 5, 7, 3])
     """
     words, chosen = asked_for("randint", key, dtype, int, INTEGER, out_sharding)
-    found = shape_of("randint", shape)
-    check_shape("randint", found, [type_of(minval).shape, type_of(maxval).shape])
+    drawn_shape = shape_of("randint", shape)
+    check_shape("randint", drawn_shape, [type_of(minval).shape, type_of(maxval).shape])
     low, high = _integer(minval), _integer(maxval)
     sampled = chosen
     if chosen.itemsize < 4:  # as integers of 32 bits, of which the remainders are less biased
         limits, sampled = np.iinfo(chosen), np.dtype(np.int32)
         low = fnp.clip(low.astype(np.int32), limits.min, limits.max)
         high = fnp.clip(high.astype(np.int32), limits.min, limits.max + 1)
-    return run(integers, words, (low, high), found, sampled).astype(chosen)
+    return run(integers, words, (low, high), drawn_shape, sampled).astype(chosen)
 
 
 def _integer(bound: Any) -> Any:
@@ -223,8 +223,8 @@ def bernoulli(
     given = type_of(p)
     if kind_of(given.dtype) != "f":
         raise TypeError(f"random.bernoulli: p is a floating-point number, not {given}")
-    found = common_shape("bernoulli", shape, p)
-    return run(_bernoulli, words, (fnp.asarray(p),), found, mode)
+    drawn_shape = common_shape("bernoulli", shape, p)
+    return run(_bernoulli, words, (fnp.asarray(p),), drawn_shape, mode)
 
 
 def _bernoulli(words: Any, p: Any, shape: Shape, mode: str, how: How) -> Any:

@@ -69,8 +69,8 @@ def multivariate_normal(
     not_here(name, out_sharding)
     if method not in _METHODS:
         raise ValueError(f"random.{name}: method is one of {_METHODS}, not {method!r}")
-    found = np.result_type(*[type_of(fnp.asarray(x)).dtype for x in (mean, cov)])
-    common = found if kind_of(found) == "f" else in_force(float)
+    promoted = np.result_type(*[type_of(fnp.asarray(x)).dtype for x in (mean, cov)])
+    common = promoted if kind_of(promoted) == "f" else in_force(float)
     chosen = dtype_of(name, dtype, common, FLOAT)
     mean, cov = fnp.asarray(mean).astype(common), fnp.asarray(cov).astype(common)
     if not mean.ndim or cov.ndim < 2 or cov.shape[-2:] != mean.shape[-1:] * 2:

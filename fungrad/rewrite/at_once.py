@@ -36,8 +36,8 @@ class Whole(NamedTuple):
     def pull(self, ct: Any) -> list[Any]:
         """Return the cotangents of the operands."""
         cut = self.cut
-        found = iter(() if cut.backward is None else cut.backward.impl(np, *self.needed, ct))
-        return [next(found) if reached else None for reached in cut.reached]
+        cotangents = iter(() if cut.backward is None else cut.backward.impl(np, *self.needed, ct))
+        return [next(cotangents) if reached else None for reached in cut.reached]
 
 
 Pull = Callable[..., Sequence[Any]]

@@ -67,8 +67,8 @@ def reached(equation: Equation, flags: Sequence[bool], types: Sequence[ArrayType
     """Return the results of an equation that depend on what is differentiated by, as the operands in `flags` do."""
     primitive, _, outputs = equation
     affected = primitive.moves(flags)
-    found = outputs if affected is None else itertools.compress(outputs, affected)
-    return [v for v in found if types[v].inexact]
+    dependent = outputs if affected is None else itertools.compress(outputs, affected)
+    return [v for v in dependent if types[v].inexact]
 
 
 def _forward(
@@ -162,9 +162,9 @@ def pulled(
     """
     if derivative is None:
         if not primitive.multiple_results:
-            found = primitive.pull(given[0], flags, results[0], operands)
-            if found is not None:
-                return found
+            cotangents = primitive.pull(given[0], flags, results[0], operands)
+            if cotangents is not None:
+                return cotangents
         _, derivative = _linearized(primitive, source, flags, operands, results)
     linear, residuals, moving = derivative
     arguments = [*residuals, *[None] * sum(flags)]
@@ -214,12 +214,12 @@ def joint_expr(expr: Expr, flags: Sequence[bool]) -> Joint:
         for step in reversed(steps):
             _backward(values, [step], moving, cts)
             origins += [step.source] * (len(trace.equations) - count - len(origins))
-        found = [cts[v] if moves else None for v, moves in zip(expr.inputs, flags, strict=True)]
-        results = [*[values[v] for v in expr.outputs], *[x for x in found if x is not None]]
+        input_cts = [cts[v] if moves else None for v, moves in zip(expr.inputs, flags, strict=True)]
+        results = [*[values[v] for v in expr.outputs], *[x for x in input_cts if x is not None]]
         program = trace.expr_of(results)
     if check_exprs.get():
         program.check()
-    reached = [x is not None for x in found]
+    reached = [x is not None for x in input_cts]
     return Joint(program, count, origins, [seeds.get(v) for v in expr.outputs], reached)
 
 

@@ -61,9 +61,9 @@ def with_parameters_of(function: Any, rule: Function) -> Function:
             unknown.append(f"refuse({public!r}, {p.name!r}, {p.name}, {default})")
     lines = [f"def {public}{inspect.Signature(shown)}:", *unknown]
     exec("\n    ".join([*lines, f"return rule({', '.join(passed)})"]), namespace)
-    found: Function = namespace[public]
-    found.__doc__, found.__module__ = rule.__doc__, rule.__module__
-    return found
+    mirror: Function = namespace[public]
+    mirror.__doc__, mirror.__module__ = rule.__doc__, rule.__module__
+    return mirror
 
 
 def _by_name(names: list[str]) -> str:

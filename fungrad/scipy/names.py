@@ -17,8 +17,8 @@ def mirror_of(
     It has those of SciPy's names that are there, and `more` that not every version of SciPy has.
     """
     module = f"fungrad.{mirrored.__name__}"
-    found = {name for name in mirrored.__all__ if name in namespace}
-    names = sorted({x for x in found if not isinstance(namespace[x], ModuleType)}.union(more))
+    available = {name for name in mirrored.__all__ if name in namespace}
+    names = sorted({x for x in available if not isinstance(namespace[x], ModuleType)}.union(more))
 
     def missing(name: str) -> Any:
         if name in mirrored.__all__:

@@ -79,15 +79,15 @@ class Dividing:
 
     def _along(self, names: Sequence[Hashable]) -> list[tuple[int, Any]]:
         """Return the lengths of the parts of axes of the mesh that divide an array, with what each is."""
-        found: list[tuple[int, Any]] = []
+        lengths: list[tuple[int, Any]] = []
         by_name = {a.name: a for a in self.layout}
         for name in names:
             axis = by_name[name]
             if axis.ranks > 1 and not self.local:
-                found.append((axis.ranks, axis.along))
+                lengths.append((axis.ranks, axis.along))
             if self._has_lanes(axis):
-                found.append((axis.lanes, axis.lane))
-        return found
+                lengths.append((axis.lanes, axis.lane))
+        return lengths
 
     def _order(self, spec: PartitionSpec, ndim: int) -> tuple[list[Any], list[Any]]:
         """Return what the axes are of an array whose axes are apart, and in which order they are within."""

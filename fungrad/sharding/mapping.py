@@ -182,14 +182,14 @@ def _result_place(result: Any, leaf: int) -> str:
 
 def _specs_in(specs: Any, argument: str) -> list[PartitionSpec]:
     """Return the specs in a tree of them."""
-    found = [specs] if isinstance(specs, PartitionSpec) else tree.leaves(specs)
-    for spec in found:
+    leaves = [specs] if isinstance(specs, PartitionSpec) else tree.leaves(specs)
+    for spec in leaves:
         if not isinstance(spec, PartitionSpec):
             raise TypeError(
                 f"shard_map: {argument} must be a PartitionSpec or a tree of them, got {spec!r} of type {type(spec).__name__}; "
                 "PartitionSpec() is what is not divided"
             )
-    return found
+    return leaves
 
 
 def _opened(axis: Axis, trace: Trace) -> ExitStack:

@@ -151,16 +151,16 @@ class Mesh:
         """Return the numbers of the parts that a process has of what is divided along axes, in its order, and how many parts there are."""
         axes = {a.name: a for a in self.layout(process)}
         process = process_index() if process is None else process
-        found, count = np.zeros(1, int), 1
+        numbers, count = np.zeros(1, int), 1
         for name in names:
             if name not in axes:
                 raise ValueError(f"{name!r} is no axis of {self}")
             axis = axes[name]
             first = axis.along.members.index(process) * axis.lanes
             length = axis.ranks * axis.lanes
-            found = np.add.outer(found * length, first + np.arange(axis.lanes)).reshape(-1)
+            numbers = np.add.outer(numbers * length, first + np.arange(axis.lanes)).reshape(-1)
             count *= length
-        return found, count
+        return numbers, count
 
     def layout(self, process: int | None = None) -> Layout:
         """Return what of the mesh is a process's, by default this one's.

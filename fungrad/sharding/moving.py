@@ -122,13 +122,13 @@ def part(x: Any, mesh: Mesh, spec: PartitionSpec, process: int | None = None) ->
 
 
 def _divided(
-    found: Any, specs: Any, label: str, change: Callable[[Any, PartitionSpec, str], Any]
+    pytree: Any, specs: Any, label: str, change: Callable[[Any, PartitionSpec, str], Any]
 ) -> Any:
     """Return a tree of which the leaves that are divided are changed."""
-    leaves, structure = tree.flatten(found)
-    paths = [path for path, _ in tree.leaves_with_paths(found)]
+    leaves, structure = tree.flatten(pytree)
+    paths = [path for path, _ in tree.leaves_with_paths(pytree)]
     changed = []
-    for x, spec, path in zip(leaves, specs_of(specs, found, label), paths, strict=True):
+    for x, spec, path in zip(leaves, specs_of(specs, pytree, label), paths, strict=True):
         if any(spec):
             if not hasattr(x, "shape"):
                 raise TypeError(

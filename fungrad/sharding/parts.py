@@ -24,12 +24,12 @@ class Shaped(NamedTuple):
 
 
 def uneven(
-    label: str, axis: int, what: str, found: Any, count: int, names: Sequence[Hashable]
+    label: str, axis: int, what: str, type_: Any, count: int, names: Sequence[Hashable]
 ) -> ValueError:
     """Return the error for an axis that does not divide into equal parts."""
-    length = found.shape[axis]
+    length = type_.shape[axis]
     return ValueError(
-        f"{label}: axis {axis} of {what}, of type {found}, cannot be divided into {count} equal parts, along {names} of the mesh; pad it "
+        f"{label}: axis {axis} of {what}, of type {type_}, cannot be divided into {count} equal parts, along {names} of the mesh; pad it "
         f"to {-(-length // count) * count}, with a weight of 0 for what is added, or take a length that can"
     )
 
@@ -48,40 +48,40 @@ def specs_of(specs: Any, whole: Any, label: str) -> list[PartitionSpec]:
     """Return the spec of each leaf of a tree; `specs` is a prefix of it, or None where nothing is divided."""
     if specs is None:
         return [NOT_DIVIDED] * len(tree.leaves(whole))
-    found = tree.broadcast_prefix(specs, whole, f"{label}: specs")
-    for spec in found:
+    per_leaf = tree.broadcast_prefix(specs, whole, f"{label}: specs")
+    for spec in per_leaf:
         if not isinstance(spec, PartitionSpec):
             raise TypeError(
                 f"{label}: specs must be a PartitionSpec or a tree of them, got {spec!r}"
             )
-    return found
+    return per_leaf
 
 
-def check_spec(label: str, spec: PartitionSpec, mesh: Mesh, what: str, found: Any) -> None:
+def check_spec(label: str, spec: PartitionSpec, mesh: Mesh, what: str, type_: Any) -> None:
     """Raise if a spec is not for arrays of so many axes, or divides an axis into unequal parts."""
-    _check_axes(label, spec, what, found)
+    _check_axes(label, spec, what, type_)
     for d, names in enumerate(spec):
         _, count = mesh.blocks(names)
-        if found.shape[d] % count:
-            raise uneven(label, d, what, found, count, names)
+        if type_.shape[d] % count:
+            raise uneven(label, d, what, type_, count, names)
 
 
 def whole_shape(
-    label: str, spec: PartitionSpec, mesh: Mesh, what: str, found: Any
+    label: str, spec: PartitionSpec, mesh: Mesh, what: str, type_: Any
 ) -> tuple[int, ...]:
     """Return the shape of the array of which a process has a part; raise if the places that it has cannot divide that."""
-    _check_axes(label, spec, what, found)
-    shape = list(found.shape)
+    _check_axes(label, spec, what, type_)
+    shape = list(type_.shape)
     for d, names in enumerate(spec):
         own, count = mesh.blocks(names)
         if shape[d] % len(own):
-            raise uneven(label, d, what, found, len(own), names)
+            raise uneven(label, d, what, type_, len(own), names)
         shape[d] = shape[d] // len(own) * count
     return tuple(shape)
 
 
-def _check_axes(label: str, spec: PartitionSpec, what: str, found: Any) -> None:
-    if len(spec) > len(found.shape):
+def _check_axes(label: str, spec: PartitionSpec, what: str, type_: Any) -> None:
+    if len(spec) > len(type_.shape):
         raise ValueError(
-            f"{label}: {spec} is for {len(spec)} axes or more, but {what} is of type {found}"
+            f"{label}: {spec} is for {len(spec)} axes or more, but {what} is of type {type_}"
         )

@@ -79,19 +79,19 @@ def arranged(scene: Scene) -> Arranged:
     order = [scene]
     for one in order:  # it grows
         order += [body for node in one.nodes for body in node.bodies]
-    found: dict[int, Arranged] = {}
+    layouts: dict[int, Arranged] = {}
     for one in reversed(order):
-        found[id(one)] = _Arrangement(one, found).arranged()
-    return found[id(scene)]
+        layouts[id(one)] = _Arrangement(one, layouts).arranged()
+    return layouts[id(scene)]
 
 
-def _node_size(node: Node, found: dict[int, Arranged]) -> tuple[float, float]:
+def _node_size(node: Node, layouts: dict[int, Arranged]) -> tuple[float, float]:
     lines = text_lines(node)
     longest = max([len(lines[0]) + 4 * (node.kernel is not None), *map(len, lines)])
     width = longest * LETTER + 2 * PADDING
     height = len(lines) * LINE + PADDING
     if node.bodies:
-        inner = [found[id(body)] for body in node.bodies]
+        inner = [layouts[id(body)] for body in node.bodies]
         width = max(width, sum([x.width + 3 * PADDING for x in inner]) + PADDING)
         height += max([x.height for x in inner]) + LINE + 3 * PADDING
     return width, height
@@ -177,9 +177,9 @@ def _side(scene: Scene, v: int) -> bool:
 
 
 class _Arrangement:
-    def __init__(self, scene: Scene, found: dict[int, Arranged]) -> None:
-        self.scene, self.found = scene, found
-        self.sizes = [_node_size(node, found) for node in scene.nodes]
+    def __init__(self, scene: Scene, layouts: dict[int, Arranged]) -> None:
+        self.scene, self.layouts = scene, layouts
+        self.sizes = [_node_size(node, layouts) for node in scene.nodes]
         self.framed = [_Framed(scene, frame, self.sizes) for frame in scene.frames]
         self.frame_of = {v: k for k, framed in enumerate(self.framed) for v in framed.members}
         self.out = Arranged(
@@ -209,7 +209,7 @@ class _Arrangement:
                 )
                 out.bodies[v] = []
                 for body in node.bodies:
-                    inner = self.found[id(body)]
+                    inner = self.layouts[id(body)]
                     out.bodies[v].append((inner, (x, y)))
                     x += inner.width + 3 * PADDING
         return out

@@ -119,11 +119,11 @@ class Bundle:
                 values[name] = self.plain(name)
                 waiting += ["abstract_eval", "multiple_results"]
                 continue
-            found = inspect.getattr_static(cls, name, None)
-            found = found.fget if isinstance(found, property) else found
-            found = getattr(found, "__wrapped__", None) or getattr(found, "function", found)
-            if isinstance(found, FunctionType) and name not in _fields(primitive):
-                methods[name] = node = self._method(found, cls)
+            member = inspect.getattr_static(cls, name, None)
+            member = member.fget if isinstance(member, property) else member
+            member = getattr(member, "__wrapped__", None) or getattr(member, "function", member)
+            if isinstance(member, FunctionType) and name not in _fields(primitive):
+                methods[name] = node = self._method(member, cls)
                 waiting += [x for x in _of_self(node) if x != name]
             else:
                 values[name] = self._literal(getattr(primitive, name, None), primitive)

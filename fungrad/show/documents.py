@@ -40,10 +40,10 @@ STEP = 4
 
 def joined(parts: Sequence[Document], separator: list[Document]) -> list[Document]:
     """Return the parts with the separator between them."""
-    found: list[Document] = []
+    documents: list[Document] = []
     for part in parts:
-        found += [*separator, part] if found else [part]
-    return found
+        documents += [*separator, part] if documents else [part]
+    return documents
 
 
 def bracketed(start: str, content: Sequence[Document], stop: str) -> Document:

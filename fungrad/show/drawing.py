@@ -182,11 +182,11 @@ def graph(
     @api_boundary
     def drawn(*args: Any, **kwargs: Any) -> Graph:
         name = name_of(fun)
-        found = trace_abstractly(f"graph({name})", fun, args, kwargs)
-        inputs = [f"captured {i}" for i in range(found.expr.captured)]
+        traced = trace_abstractly(f"graph({name})", fun, args, kwargs)
+        inputs = [f"captured {i}" for i in range(traced.expr.captured)]
         inputs += argument_names(fun, args, kwargs)
-        outputs = [f"result{keystr(path)}" for path in paths_of(found.structure)]
-        expr = _entered(found.expr)
+        outputs = [f"result{keystr(path)}" for path in paths_of(traced.structure)]
+        expr = _entered(traced.expr)
         if backward:
             name += ", forward and backward"
             shown = _with_backward(expr, inputs, outputs, simplified)
@@ -249,7 +249,7 @@ def _with_backward(
         constants={**program.constants, **known},
     )
     program = simplify(program) if simplified else program
-    wrt = [i for i, found in enumerate(joint.reached) if found]
+    wrt = [i for i, reached in enumerate(joint.reached) if reached]
     return Shown(
         "",
         program,
@@ -289,8 +289,8 @@ def _numbered(joint: Joint, places: list[Source | None]) -> tuple[Expr, list[int
 
 
 def _number(source: Source | None) -> int | None:
-    found = source.source if isinstance(source, InDerivative) else source
-    return found if isinstance(found, int) else None
+    origin = source.source if isinstance(source, InDerivative) else source
+    return origin if isinstance(origin, int) else None
 
 
 def _placed(source: Source | None, places: Sequence[Source | None]) -> Source | None:
@@ -302,7 +302,7 @@ def _placed(source: Source | None, places: Sequence[Source | None]) -> Source | 
 
 def _scenes(scene: Scene) -> list[Scene]:
     """Return a scene and those in it."""
-    found = [scene]
-    for one in found:  # it grows
-        found += [body for node in one.nodes for body in node.bodies]
-    return found
+    scenes = [scene]
+    for one in scenes:  # it grows
+        scenes += [body for node in one.nodes for body in node.bodies]
+    return scenes

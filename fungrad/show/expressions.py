@@ -171,15 +171,17 @@ def parameters(given: ast.arguments) -> list[Document]:
     """Return the parameters of a function."""
     plain = [*given.posonlyargs, *given.args]
     missing: list[Any] = [None] * (len(plain) - len(given.defaults))
-    found: list[Document] = []
+    documents: list[Document] = []
     for i, (x, default) in enumerate(zip(plain, [*missing, *given.defaults], strict=True)):
-        found.append(_parameter(x, default))
+        documents.append(_parameter(x, default))
         if i + 1 == len(given.posonlyargs):
-            found.append("/")
+            documents.append("/")
     if given.vararg or given.kwonlyargs:
-        found.append(f"*{given.vararg.arg if given.vararg else ''}")
-    found += [_parameter(*each) for each in zip(given.kwonlyargs, given.kw_defaults, strict=True)]
-    return [*found, f"**{given.kwarg.arg}"] if given.kwarg else found
+        documents.append(f"*{given.vararg.arg if given.vararg else ''}")
+    documents += [
+        _parameter(*each) for each in zip(given.kwonlyargs, given.kw_defaults, strict=True)
+    ]
+    return [*documents, f"**{given.kwarg.arg}"] if given.kwarg else documents
 
 
 def _parameter(x: ast.arg, default: Any) -> Document:
@@ -194,12 +196,12 @@ def _operands(node: Any) -> list[tuple[str, Any, int]]:
             signs = ["", *[_COMPARISONS[type(op)] for op in ops]]
             return [(s, x, level + 1) for s, x in zip(signs, [left, *rest], strict=True)]
         case ast.BoolOp(op, values):
-            found: list[tuple[str, Any, int]] = []
+            operands: list[tuple[str, Any, int]] = []
             for x in values:  # `and` within `or` begins lines as that does
                 below = isinstance(x, ast.BoolOp) and _strength(x) > level
                 (_, *first), *others = _operands(x) if below else [("", x, level + 1)]
-                found += [(operator(op) if found else "", *first), *others]
-            return found
+                operands += [(operator(op) if operands else "", *first), *others]
+            return operands
         case ast.BinOp(left, ast.Pow(), right):
             return [("", left, level + 1), ("**", right, _UNARY)]
     last = (operator(node.op), node.right, level + 1)
@@ -359,6 +361,6 @@ def _scan(node: Any, least: int) -> tuple[list[int], bool]:
             several = [(x, level) for _, x, level in _operands(node)]
         case _:
             return [], False
-    found = [_scan(*each) for each in several]
+    scans = [_scan(*each) for each in several]
     own = [_strength(node)] * (len(several) - 1)
-    return own + [x for levels, _ in found for x in levels], any(b for _, b in found)
+    return own + [x for levels, _ in scans for x in levels], any(b for _, b in scans)

@@ -85,7 +85,7 @@ def _drawn(units: Sequence[Unit]) -> int:
 
 def _joined(units: Sequence[Unit], why: str, places: Sequence[Hashable]) -> list[Unit]:
     """Return units with those at one place that follow one another as one; a repetition stays as it is."""
-    found: list[Unit] = []
+    joined: list[Unit] = []
     whole = [unit.period or (unit.why and unit.why[0] == "scope") for unit in units]
     keys = [
         ("whole", u.start) if own else places[u.start] for u, own in zip(units, whole, strict=True)
@@ -94,10 +94,10 @@ def _joined(units: Sequence[Unit], why: str, places: Sequence[Hashable]) -> list
         several = [units[i] for i in group]
         first, last = several[0], several[-1]
         alone = len(several) == 1
-        found.append(
+        joined.append(
             first if alone else Unit(first.start, last.stop, 0, (why, places[first.start]))
         )
-    return found
+    return joined
 
 
 def _parted(units: Sequence[Unit], most: int) -> list[Unit]:
@@ -107,14 +107,14 @@ def _parted(units: Sequence[Unit], most: int) -> list[Unit]:
     total = sum([unit.stop - unit.start for unit in several])
     if spare <= 0 or not total:
         return [*units]
-    found: list[Unit] = []
+    parted: list[Unit] = []
     for unit in units:
         count = unit.stop - unit.start
         parts = 1 + spare * count // total if unit in several else 1
         size = -(-count // min(parts, count))
         starts = range(unit.start, unit.stop, size)
-        found += [unit._replace(start=i, stop=min(i + size, unit.stop)) for i in starts]
-    return found
+        parted += [unit._replace(start=i, stop=min(i + size, unit.stop)) for i in starts]
+    return parted
 
 
 def _scoped(scopes: Sequence[tuple[Scope, ...]], most: int) -> list[Unit]:
@@ -142,25 +142,25 @@ def _token(unit: Unit, tokens: Sequence[Hashable]) -> Hashable:
 
 def _repeated(units: Sequence[Unit], tokens: Sequence[Hashable], most: int) -> list[Unit]:
     """Return units with what is repeated as one each: drawn once, or, if it has units of several equations, as one node."""
-    found: list[Unit] = []
+    merged: list[Unit] = []
     for group in _repetitions(tokens, most):
         several = units[group.start : group.stop]
         first, last = several[0], several[-1]
         if not group.period:
-            found += several
+            merged += several
         elif all(unit.why is None for unit in several):
-            found.append(Unit(first.start, last.stop, group.period))
+            merged.append(Unit(first.start, last.stop, group.period))
         else:
             size = several[group.period].start - first.start
-            found.append(Unit(first.start, last.stop, 0, ("repeated", size)))
-    return found
+            merged.append(Unit(first.start, last.stop, 0, ("repeated", size)))
+    return merged
 
 
 def _repetitions(tokens: Sequence[Hashable], most: int) -> list[Unit]:
     """Return units with what is repeated as one each, the longest first, until there are few enough."""
     numbers: dict[Hashable, int] = {}
     codes = np.array([numbers.setdefault(token, len(numbers)) for token in tokens])
-    pending, found, drawn = [(0, len(codes))], dict[int, Unit](), len(codes)
+    pending, repetitions, drawn = [(0, len(codes))], dict[int, Unit](), len(codes)
     for _ in range(SEARCHES):
         if not pending or drawn <= most:
             break
@@ -170,12 +170,12 @@ def _repetitions(tokens: Sequence[Hashable], most: int) -> list[Unit]:
         if unit is None:
             continue
         unit = unit._replace(start=start + unit.start, stop=start + unit.stop)
-        found[unit.start] = unit
+        repetitions[unit.start] = unit
         drawn -= unit.stop - unit.start - unit.period
         pending += [(start, unit.start), (unit.stop, stop)]
     units, at = [], 0
     while at < len(codes):
-        units.append(found.get(at) or Unit(at, at + 1))
+        units.append(repetitions.get(at) or Unit(at, at + 1))
         at = units[-1].stop
     return units
 

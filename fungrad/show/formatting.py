@@ -27,12 +27,12 @@ def formatted(text: str) -> str:
     module = ast.parse(text)
     printer = _Printer(_comments(text))
     printer.body(module.body, 0)
-    found = "\n".join(printer.lines) + "\n"
+    printed = "\n".join(printer.lines) + "\n"
     try:
-        same = _meaning(ast.parse(found)) == _meaning(module)
+        same = _meaning(ast.parse(printed)) == _meaning(module)
     except SyntaxError:
         same = False
-    return found if same else text  # as it would be with what is unknown here
+    return printed if same else text  # as it would be with what is unknown here
 
 
 def import_order(text: str) -> tuple[bool, bool, str]:

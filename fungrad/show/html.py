@@ -82,13 +82,13 @@ class _Writer:
 
 def _parts(primitive: Primitive) -> str:
     """Return what an equation runs, each to be unfolded."""
-    found = []
+    details = []
     for name, program in primitive.parts.items():
         size = counted(len(program.expr.equations), "equation")
         summary = _span("dim", f"{name}: {size}")
         inner = expression(program.expr)
-        found.append(f"<details><summary>{summary}</summary>{inner}</details>")
-    return "".join(found)
+        details.append(f"<details><summary>{summary}</summary>{inner}</details>")
+    return "".join(details)
 
 
 def expression(expr: Expr) -> str:

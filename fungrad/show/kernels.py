@@ -47,7 +47,7 @@ def groups_of(expr: Expr) -> list[Group]:
         if i in within:
             members[within[i]][source] = None
     # What has vanished, as a broadcast that is read in place, is in the kernel that all its readers are in.
-    group = {number: k for k, found in enumerate(members) for number in found}
+    group = {number: k for k, numbers in enumerate(members) for number in numbers}
     readers: dict[int, set[int | None]] = {}
     for number, (_, inputs, outputs) in reversed([*enumerate(expr.equations)]):
         ends = set().union(*[readers.get(v, set()) for v in outputs])
@@ -57,7 +57,7 @@ def groups_of(expr: Expr) -> list[Group]:
         for v in inputs:
             readers.setdefault(v, set()).add(group.get(number))
     return [
-        Group(repr(fused), tuple(sorted(found)))
-        for fused, found in zip(kernels, members, strict=True)
-        if found
+        Group(repr(fused), tuple(sorted(numbers)))
+        for fused, numbers in zip(kernels, members, strict=True)
+        if numbers
     ]

@@ -60,18 +60,18 @@ def literal(expr: Expr, v: int, length: int = 8) -> str | None:
 
 def counted(operations: Sequence[str]) -> str:
     """Return how many there are of the commonest operations."""
-    found = Counter(operations).most_common()
-    shown = ", ".join([f"{name} × {n:,}" if n > 1 else name for name, n in found[:3]])
-    return shown + (", …" if len(found) > 3 else "")
+    commonest = Counter(operations).most_common()
+    shown = ", ".join([f"{name} × {n:,}" if n > 1 else name for name, n in commonest[:3]])
+    return shown + (", …" if len(commonest) > 3 else "")
 
 
 def place_of(source: Source | None) -> tuple[Any, int, bool] | None:
     """Return the code, the line, and whether it is the backward pass."""
-    found, backward = resolve_source(source), False
-    if isinstance(found, InDerivative):
-        backward = found.backward
-        found = found.source
-    return (found[0], line_of(found), backward) if isinstance(found, tuple) else None
+    resolved, backward = resolve_source(source), False
+    if isinstance(resolved, InDerivative):
+        backward = resolved.backward
+        resolved = resolved.source
+    return (resolved[0], line_of(resolved), backward) if isinstance(resolved, tuple) else None
 
 
 def variables_of(expr: Expr) -> dict[int, str]:

@@ -229,8 +229,8 @@ class Layered:
                     wanted.append(sum([a * w for a, w in at]) / weight)
                     weights.append(weight * before[node] * after[node])  # long paths are straight
                 shifted = [a - s for a, s in zip(wanted, steps[rank], strict=True)]
-                found = _ascending(shifted, weights)
-                for node, a, step in zip(nodes, found, steps[rank], strict=True):
+                ascending = _ascending(shifted, weights)
+                for node, a, step in zip(nodes, ascending, steps[rank], strict=True):
                     x[node] = a + step
         left = min([x[v] - self.sizes[v][0] / 2 for v in range(len(x))], default=0.0)
         self.x = [a - left for a in x]
@@ -249,18 +249,18 @@ class Layered:
 
     def _steps(self, nodes: Sequence[int]) -> list[float]:
         """Return the middles of nodes that are as near to each other as they may be."""
-        found, last = [], None
+        middles, last = [], None
         for node in nodes:
             gap = THIN if node >= self.bends_from else GAP
             if last is None:
-                found.append(0.0)
+                middles.append(0.0)
             else:
                 apart = (self.sizes[last][0] + self.sizes[node][0]) / 2
-                found.append(
-                    found[-1] + apart + (gap + (THIN if last >= self.bends_from else GAP)) / 2
+                middles.append(
+                    middles[-1] + apart + (gap + (THIN if last >= self.bends_from else GAP)) / 2
                 )
             last = node
-        return found
+        return middles
 
     def stand(self, tops: dict[int, float] | None = None) -> None:
         """Give each rank its height on the page, one below the other or at the `tops` given."""
@@ -289,7 +289,7 @@ class Layered:
             room = min(self.sizes[node][0] * 0.6, ROOM * len(numbers))
             for i, number in enumerate(numbers):
                 ends[number] = room * ((i + 0.5) / len(numbers) - 0.5) if len(numbers) > 1 else 0.0
-        found = []
+        paths = []
         for number, (edge, chain) in enumerate(zip(self.edges, self.chains, strict=True)):
             first, *bends, last = chain
             begin = self.x[first] + (edge.begins if first == edge.source else 0.0)
@@ -302,8 +302,8 @@ class Layered:
                 points += [(x, top), (x, top + self.heights[self.rank[v]])]
             points[0] = begin, self.corners[first][1] + self.sizes[first][1]
             points[-1] = end, self.corners[last][1]
-            found.append(points)
-        return found
+            paths.append(points)
+        return paths
 
 
 def _ranks(
@@ -358,15 +358,15 @@ def _depth_first(count: int, links: Sequence[tuple[int, int, float, float]]) -> 
     for u, v, *_ in links:
         near[u].append(v)
         near[v].append(u)
-    found: dict[int, None] = {}
+    visited: dict[int, None] = {}
     for start in range(count):
         pending = [start]
         while pending:
             node = pending.pop()
-            if node not in found:
-                found[node] = None
+            if node not in visited:
+                visited[node] = None
                 pending += near[node][::-1]
-    return [*found]
+    return [*visited]
 
 
 def _ascending(values: Sequence[float], weights: Sequence[float]) -> list[float]:

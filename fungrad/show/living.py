@@ -169,7 +169,7 @@ def _moments(steps: Schedule, known: Peaks) -> Iterator[Moment]:
 
 def _holders(steps: Schedule, known: Peaks, most: int) -> list[Holder]:
     """Return what a schedule holds when it holds most, and within that what it runs then."""
-    found: list[Holder] = []
+    holders: list[Holder] = []
     pending: list[tuple[Schedule, str]] = [(steps, "")]
     while pending:
         current, within = pending.pop()
@@ -185,9 +185,9 @@ def _holders(steps: Schedule, known: Peaks, most: int) -> list[Holder]:
             by_inner = taken and bytes_ > sum(now.values())
             makers |= _made(step)
             own = {v: n for v, n in now.items() if not (by_inner and step and v in filled_by(step))}
-            found += [_holder(current, v, n, makers, within, most) for v, n in own.items()]
+            holders += [_holder(current, v, n, makers, within, most) for v, n in own.items()]
             if step is None:
-                found += [
+                holders += [
                     Holder(n, n / most, str(current.types[v]), "copy of a result", within, "")
                     for v, copied in current.results
                     if copied and (n := current.types[v].nbytes)
@@ -196,7 +196,7 @@ def _holders(steps: Schedule, known: Peaks, most: int) -> list[Holder]:
                 part = max(inner, key=lambda part: known[id(part)])
                 pending.append((part, f"{within} {_name(step)}".strip()))
             break
-    return sorted(found, key=lambda holder: -holder.bytes)
+    return sorted(holders, key=lambda holder: -holder.bytes)
 
 
 def _made(step: Step | None) -> dict[int, Step]:
@@ -247,8 +247,8 @@ def memory(fun: Callable[..., Any], *, kernels: bool = False) -> Callable[..., M
     --------
     >>> import numpy as np
     >>> import fungrad as fg
-    >>> found = fg.show.memory(lambda x: np.sum(np.sin(x) * np.cos(x)))(np.ones(1000))
-    >>> found.peak, [(row.bytes, row.operation) for row in found]
+    >>> memory = fg.show.memory(lambda x: np.sum(np.sin(x) * np.cos(x)))(np.ones(1000))
+    >>> memory.peak, [(row.bytes, row.operation) for row in memory]
     (16000, [(8000, 'sin'), (8000, 'cos')])
     """
     check_callable(fun, "show.memory")
@@ -269,9 +269,9 @@ def memory(fun: Callable[..., Any], *, kernels: bool = False) -> Callable[..., M
         constants = sum(steps.types[v].nbytes for v in steps.constants if steps.types[v].shape)
         beside = f"beside {quantity(given, 'B')} of arguments and {quantity(constants, 'B')} of constants"
         title = f"{jitted.name}: {quantity(peak, 'B')} at the peak, {beside}"
-        found = MemoryTable(title, _COLUMNS, _holders(steps, known, peak) if peak else [])
-        found.peak, found.given, found.constants = peak, given, constants
-        found.moments = list(_moments(steps, known))
-        return found
+        table = MemoryTable(title, _COLUMNS, _holders(steps, known, peak) if peak else [])
+        table.peak, table.given, table.constants = peak, given, constants
+        table.moments = list(_moments(steps, known))
+        return table
 
     return held

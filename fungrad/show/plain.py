@@ -92,8 +92,8 @@ def take_along_axis(x: Any, indices: Any, axis: int, unique: bool = False) -> An
 
 def infer(self: Any, types: Any) -> Any:
     """Return the types of the results."""
-    found = self.abstract_eval(*types)
-    return found if self.multiple_results else (found,)
+    result_types = self.abstract_eval(*types)
+    return result_types if self.multiple_results else (result_types,)
 
 
 class Host:

@@ -72,8 +72,8 @@ class Seen:
         xp = namespace((result,))
         if type_.dtype.kind == "f":
             bad = xp.isnan(result)
-            if found := int(bad.sum()):
-                self.nans += found
+            if nans := int(bad.sum()):
+                self.nans += nans
                 result = result[~bad]
                 if not result.size:
                     return
@@ -157,9 +157,11 @@ class Run:
         for rows, body in flow.spans:
             given, made = [[rows.of(x) for x in arrays] for arrays in (taken, filled)]
             for i in range(rows.rounds):
-                found = self(body, [*constants, *carries, *[x[i] for x in given]], (*path, "body"))
-                carries = found[:k]
-                for array, y in zip(made, found[k:], strict=True):
+                outputs = self(
+                    body, [*constants, *carries, *[x[i] for x in given]], (*path, "body")
+                )
+                carries = outputs[:k]
+                for array, y in zip(made, outputs[k:], strict=True):
                     array[i] = y
         return [*handed_on(xp, carries), *filled]
 

@@ -74,7 +74,7 @@ def scene_of(shown: Shown, most: int, depth: int, kernels: bool) -> Scene:
     """Return what is drawn of a program, and of those that its equations run, in about so many nodes and levels."""
     root, running = _Builder(shown, most, kernels).build()
     left = most - len(root.nodes)
-    waiting = deque([(*found, 1) for found in running])
+    waiting = deque([(*pair, 1) for pair in running])
     while waiting:
         node, primitive, level = waiting.popleft()
         for name, expr in programs_of(primitive):
@@ -86,10 +86,10 @@ def scene_of(shown: Shown, most: int, depth: int, kernels: bool) -> Scene:
             sources = [*expr.sources] or [None] * count
             inner = Shown(name, expr, inputs, outputs, sources)
             whole = node.kernel is not None  # the loop is part of a kernel, with all it runs
-            scene, found = _Builder(inner, max(left, LEAST), kernels and not whole).build()
+            scene, nested = _Builder(inner, max(left, LEAST), kernels and not whole).build()
             node.bodies.append(scene)
             left -= len(scene.nodes)
-            waiting += [(*x, level + 1) for x in found]
+            waiting += [(*x, level + 1) for x in nested]
     return root
 
 
@@ -137,16 +137,16 @@ class _Builder:
 
     def _going_back(self) -> set[int]:
         """Return the equations of the backward pass, and what is made for it alone."""
-        found: set[int] = set()
+        backward: set[int] = set()
         read = {*self.expr.outputs}  # by the forward pass
         for number in reversed(range(len(self.expr.equations))):
             _, inputs, outputs = self.expr.equations[number]
             made_for_it = isinstance(self.shown.sources[number], InDerivative)
             if self.shown.is_backward(number) or (made_for_it and read.isdisjoint(outputs)):
-                found.add(number)
+                backward.add(number)
             else:
                 read.update(inputs)
-        return found
+        return backward
 
     def _scopes(self, number: int) -> tuple[Scope, ...]:
         """Return the scopes of an equation; what goes back through one is another."""

@@ -89,16 +89,16 @@ def to_source(
         if not own.isidentifier() or keyword.iskeyword(own):
             raise ValueError(f"to_source: name is a name of Python, got {own!r}")
         library = _library(xp, args, kwargs)
-        found = trace_abstractly(f"to_source({name_of(fun)})", fun, args, kwargs)
+        traced = trace_abstractly(f"to_source({name_of(fun)})", fun, args, kwargs)
         parameters = _parameters(fun, args, kwargs)
         for taken in sorted(parameters.keys() & {*_IMPORTED, library.alias}):
             raise ValueError(
                 f"to_source: an argument is called {taken}, as what the text imports is"
             )
         try:
-            if found.captured:
+            if traced.captured:
                 raise Unprintable("it computes with what another transformation traces")
-            return _module(own, simplify(found.expr), found.structure, parameters, library)
+            return _module(own, simplify(traced.expr), traced.structure, parameters, library)
         except Unprintable as error:
             raise NotImplementedError(
                 f"to_source({name_of(fun)}) cannot be written with {library.title} alone: {error}"

@@ -151,12 +151,12 @@ def stages(fun: Callable[..., Any]) -> Callable[..., Stages]:
     --------
     >>> import numpy as np
     >>> import fungrad as fg
-    >>> found = fg.show.stages(lambda x: np.sin(x) * 2.0)(np.ones(3))
-    >>> [stage.name for stage in found][:5]
+    >>> stages = fg.show.stages(lambda x: np.sin(x) * 2.0)(np.ones(3))
+    >>> [stage.name for stage in stages][:5]
     ['expression', 'simplified', 'schedule', 'code', 'kernels']
-    >>> found["schedule"].size
+    >>> stages["schedule"].size
     '2 steps'
-    >>> print(found["code"].text)
+    >>> print(stages["code"].text)
     def program(a):
         b = np.sin(a)
         b = np.multiply(b, 2.0, b)
@@ -174,14 +174,14 @@ def stages(fun: Callable[..., Any]) -> Callable[..., Stages]:
         source, writing = _timed(lambda: python_source(steps))
         code = readable(source)
         sizes = [counted(len(x.equations), "equation") for x in (lowered.expr, simplified)]
-        found = [
+        pipeline = [
             Stage("expression", lowered.expr, traced, sizes[0], str(lowered.expr)),
             Stage("simplified", simplified, simplifying, sizes[1], str(simplified)),
             Stage("schedule", steps, scheduling, counted(_steps(steps), "step"), str(steps)),
             Stage("code", code, writing, counted(len(code.splitlines()), "line"), code),
             *_native(simplified),
         ]
-        return Stages(f"{known.name}, stage by stage", found)
+        return Stages(f"{known.name}, stage by stage", pipeline)
 
     return staged
 

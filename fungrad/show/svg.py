@@ -55,13 +55,13 @@ _IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def svg_of(scene: Scene, head: str, notes: Sequence[str], dark: bool = True) -> str:
     """Return the drawing of a scene, with a heading; with `dark`, in other colours where dark ones are preferred."""
-    found = arranged(scene)
+    layout = arranged(scene)
     lines = [_clean(head), *map(_clean, notes)]
     top = MARGIN + LINE * len(lines) + PADDING
-    keys = list(_key(found))
+    keys = list(_key(layout))
     text = max([len(head) * 8.0, *[len(x) * LETTER for x in notes], sum([w for *_, w in keys])])
-    width = max(found.width, text) + 2 * MARGIN
-    height = top + found.height + 3 * MARGIN
+    width = max(layout.width, text) + 2 * MARGIN
+    height = top + layout.height + 3 * MARGIN
     style = RULES.format_map(LIGHT)
     if dark:
         style += f"@media (prefers-color-scheme: dark) {{\n{RULES.format_map(DARK)}}}\n"
@@ -75,7 +75,7 @@ def svg_of(scene: Scene, head: str, notes: Sequence[str], dark: bool = True) -> 
     parts += [
         _text(MARGIN, MARGIN + LINE * (i + 1) - 1, x, "faint") for i, x in enumerate(lines[1:], 1)
     ]
-    waiting = [(found, (MARGIN, top))]
+    waiting = [(layout, (MARGIN, top))]
     for one, (x, y) in waiting:  # it grows: scenes within others are drawn over them
         parts.append(f'<g transform="translate({x:.1f} {y:.1f})">')
         parts += _drawn(one)
@@ -90,9 +90,9 @@ def svg_of(scene: Scene, head: str, notes: Sequence[str], dark: bool = True) -> 
     return "\n".join([*parts, "</svg>\n"])
 
 
-def _key(found: Arranged) -> Iterator[tuple[str, str, float]]:
+def _key(layout: Arranged) -> Iterator[tuple[str, str, float]]:
     """Yield what the colours mean that are in the drawing: class, words and width."""
-    classes, frames, waiting = dict[str, None](), dict[str, None](), [found]
+    classes, frames, waiting = dict[str, None](), dict[str, None](), [layout]
     for one in waiting:
         waiting += [body for bodies in one.bodies.values() for body, _ in bodies]
         classes |= dict.fromkeys([_class(one.scene, v) for v in range(len(one.boxes))])

@@ -182,12 +182,12 @@ class Table(Generic[Row]):
 
         columns, rows, total, notes = self._shown()
         caption = "\n".join(notes) or None
-        found = RichTable(
+        table = RichTable(
             title=Text(self.title), caption=caption and Text(caption), show_footer=bool(total)
         )
         colours = {"op": "blue", "type": "green", "num": "yellow", "bad": "bold red", "dim": "dim"}
         for column, text in zip(columns, total or [""] * len(columns)):
-            found.add_column(
+            table.add_column(
                 column.title,
                 footer=Text(text),
                 justify="right" if column.right else "left",
@@ -196,8 +196,8 @@ class Table(Generic[Row]):
                 overflow="fold",
             )
         for row in rows:
-            found.add_row(*map(Text, row))
-        return found
+            table.add_row(*map(Text, row))
+        return table
 
     def _repr_html_(self) -> str:
         return safely(self.html, self)

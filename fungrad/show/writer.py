@@ -113,14 +113,14 @@ class Body:
         else:
             types = [self.expr.types[v] for v in inputs]
             atoms = list(map(self._atom, inputs))
-            found = general(primitive, types, atoms, self.writer.bundle)
-            if self._repeats(found, inputs, atoms):
+            operation = general(primitive, types, atoms, self.writer.bundle)
+            if self._repeats(operation, inputs, atoms):
                 atoms = list(map(self._atom, inputs))
-                found = general(primitive, types, atoms, self.writer.bundle)
+                operation = general(primitive, types, atoms, self.writer.bundle)
             if primitive.multiple_results:
-                self._assign(outputs, found.text)
+                self._assign(outputs, operation.text)
             else:
-                self._define(outputs[0], found)
+                self._define(outputs[0], operation)
 
     def _reshape(self, v: int, output: int) -> None:
         """Write a reshape; of what has been reshaped before, that of the first array."""
@@ -147,22 +147,22 @@ class Body:
                 # of operators alone, literals take the dtype of the others
                 plain = bool(whole) and (operator_of(function) is not None or lazy)
                 texts.append(self.use(v, 0, literal=plain))
-        found = elementwise(function, texts, self.writer.bundle)
-        if self._repeats(found, inputs, [x.text for x in texts]):
+        operation = elementwise(function, texts, self.writer.bundle)
+        if self._repeats(operation, inputs, [x.text for x in texts]):
             given = zip(inputs, texts, strict=True)
             texts = [Text(self.names[v]) if self._is_named(v) else x for v, x in given]
-            found = elementwise(function, texts, self.writer.bundle)
-        return found
+            operation = elementwise(function, texts, self.writer.bundle)
+        return operation
 
     def _is_named(self, v: int) -> bool:
         return v in self.names and v not in self.expr.constants and v not in self._spread
 
-    def _repeats(self, found: Text, inputs: Sequence[int], texts: Sequence[str]) -> bool:
+    def _repeats(self, operation: Text, inputs: Sequence[int], texts: Sequence[str]) -> bool:
         """Whether the text of an operation has one of an operand, which is given a name now, several times."""
         repeated = {
             v: text
             for v, text in zip(inputs, texts, strict=True)
-            if not text.isidentifier() and found.text.count(text) > 1
+            if not text.isidentifier() and operation.text.count(text) > 1
             if v not in self.expr.constants and v not in self._spread and v not in self.names
         }
         for v, text in repeated.items():

@@ -148,13 +148,15 @@ def _mismatch(path: str, x: Any, y: Any, tolerances: Tolerances) -> Mismatch | N
 
 
 def mismatches(
-    found: Any, expected: Any, tolerances: Tolerances, check_dtypes: bool = True
+    actual: Any, expected: Any, tolerances: Tolerances, check_dtypes: bool = True
 ) -> list[Mismatch]:
     """Return where two trees differ, the worst first; a difference of structures is the only one told."""
-    apart = difference(tree.structure(expected), found, exact=True)
-    if apart is not None:
-        return [Mismatch(apart[0].replace("the root", ""), math.inf, f"structure: {apart[1]}")]
-    pairs = zip(tree.leaves_with_paths(found), tree.leaves(expected), strict=True)
+    mismatch = difference(tree.structure(expected), actual, exact=True)
+    if mismatch is not None:
+        return [
+            Mismatch(mismatch[0].replace("the root", ""), math.inf, f"structure: {mismatch[1]}")
+        ]
+    pairs = zip(tree.leaves_with_paths(actual), tree.leaves(expected), strict=True)
     told: list[Mismatch] = []
     for (path, a), b in pairs:
         x, y = as_array(a), as_array(b)

@@ -25,7 +25,7 @@ class Along(NamedTuple):
 
     Attributes
     ----------
-    found
+    derivative
         What is checked.
     quotient
         The difference of the function at two steps in that direction, by the difference of the steps.
@@ -33,7 +33,7 @@ class Along(NamedTuple):
         By how much the results of the function are rounded.
     """
 
-    found: Callable[[Any], Any]
+    derivative: Callable[[Any], Any]
     quotient: Callable[[Any, float, float], Any]
     rounding: float
 
@@ -43,12 +43,12 @@ class Along(NamedTuple):
 
     def apart(self, direction: Any, step: float, tolerances: Tolerances) -> str:
         """Return how the derivative differs from the difference; "" if it does not."""
-        told = mismatches(self.found(direction), self.difference(direction, step), tolerances)
+        told = mismatches(self.derivative(direction), self.difference(direction, step), tolerances)
         return described(told)
 
     def off(self, direction: Any, step: float) -> float:
         """Return by how much, at most."""
-        return _distance(self.found(direction), self.difference(direction, step))
+        return _distance(self.derivative(direction), self.difference(direction, step))
 
 
 def labels_of(f: Any, args: Sequence[Any]) -> list[str]:
@@ -118,9 +118,9 @@ def _worst_element(
     like = as_array(tree.leaves(direction)[k])
 
     def unit(i: int) -> Any:
-        found = np.zeros_like(like)
-        found.flat[i] = 1 + 1j if found.dtype.kind == "c" else 1
-        return _only(direction, k, found)
+        vector = np.zeros_like(like)
+        vector.flat[i] = 1 + 1j if vector.dtype.kind == "c" else 1
+        return _only(direction, k, vector)
 
     worst = max(range(like.size), key=lambda i: along.off(unit(i), step))
     index = [*map(int, np.unravel_index(worst, like.shape))]

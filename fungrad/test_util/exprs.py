@@ -83,13 +83,13 @@ def _same_equation(a: Expr, b: Expr, e: Equation, f: Equation, names: dict[int, 
 
 def _first_difference(a: Expr, b: Expr) -> tuple[Position, str] | None:
     """Return where two programs differ first, and how."""
-    found: list[tuple[Position, str]] = []
+    differences: list[tuple[Position, str]] = []
     pending: list[tuple[Position, Expr, Expr]] = [((), a, b)]
     while pending:
         place, p, q = pending.pop()
         if (p.input_types, p.captured) != (q.input_types, q.captured):
             heads = f"\n  actual:   {lines_of(p)[0][0]}\n  expected: {lines_of(q)[0][0]}"
-            found.append(((*place, 0), f"in the arguments{heads}"))
+            differences.append(((*place, 0), f"in the arguments{heads}"))
             continue
         names = dict(zip(p.inputs, q.inputs, strict=True))
         for number in range(max(len(p.equations), len(q.equations)) + 1):
@@ -108,10 +108,10 @@ def _first_difference(a: Expr, b: Expr) -> tuple[Position, str] | None:
                 texts = (
                     f"\n    actual:   {_equation(p, number)}\n    expected: {_equation(q, number)}"
                 )
-                found.append(((*place, number), texts))
+                differences.append(((*place, number), texts))
             if last or not same:
                 break
-    return min(found, default=None)
+    return min(differences, default=None)
 
 
 @GLOSSARY.public

@@ -53,10 +53,10 @@ def random_like(draws: np.random.RandomState, x: Any) -> Any:
     value = np.asarray(x)
     if value.dtype == float0 or kind_of(value.dtype) not in "fc":
         return np.zeros(value.shape, float0)
-    found = np.asarray(draws.randn(*value.shape))
+    numbers = np.asarray(draws.randn(*value.shape))
     if kind_of(value.dtype) == "c":
-        found = found + 1j * draws.randn(*value.shape)
-    return found.astype(value.dtype) if hasattr(x, "dtype") else type(x)(found)
+        numbers = numbers + 1j * draws.randn(*value.shape)
+    return numbers.astype(value.dtype) if hasattr(x, "dtype") else type(x)(numbers)
 
 
 def _moved(args: Any, direction: Any, step: float) -> Any:
@@ -95,9 +95,9 @@ def _tolerance(given: Any, dtypes: Sequence[Any]) -> float:
     return max([chosen.get(d, u) for d, u in zip(dtypes, usual, strict=True)], default=0.0)
 
 
-def _apart(found: Any, expected: Any, atol: Any, rtol: Any) -> str:
+def _apart(actual: Any, expected: Any, atol: Any, rtol: Any) -> str:
     """Return how two trees differ; "" if they do not."""
-    return described(mismatches(found, expected, functools.partial(_tolerances, atol, rtol)))
+    return described(mismatches(actual, expected, functools.partial(_tolerances, atol, rtol)))
 
 
 def _tolerances(atol: Any, rtol: Any, x: Any, y: Any) -> tuple[float, float]:
@@ -119,8 +119,8 @@ def _what(text: str, what: str) -> str:
     return f"{text} {what}" if text else what
 
 
-def _check_primal(found: Any, expected: Any, how: dict[str, Any], text: str) -> None:
-    told = _apart(found, expected, how["atol"], how["rtol"])
+def _check_primal(actual: Any, expected: Any, how: dict[str, Any], text: str) -> None:
+    told = _apart(actual, expected, how["atol"], how["rtol"])
     if told:
         raise AssertionError(f"{_what(text, 'primal')} is not the result of the function: {told}")
 
@@ -129,12 +129,12 @@ def _rounding(out: Any, weights: Any = None) -> float:
     """Return by how much results may be rounded: each, or the sum of their products with weights."""
     leaves = [as_array(x) for x in tree.leaves(out)]
     weighted = [as_array(w) for w in tree.leaves(out if weights is None else weights)]
-    found = [0.0]
+    roundings = [0.0]
     for x, w in zip(leaves, weighted, strict=True):
         if is_inexact(x) and x.size:
             each = np.spacing(np.abs(x)).astype(float) * (1 if weights is None else np.abs(w))
-            found.append(float(np.max(each) if weights is None else np.sum(each)))
-    return max(found) if weights is None else sum(found)
+            roundings.append(float(np.max(each) if weights is None else np.sum(each)))
+    return max(roundings) if weights is None else sum(roundings)
 
 
 def _check_along(

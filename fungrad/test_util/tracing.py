@@ -38,12 +38,12 @@ class _Noting(contextlib.AbstractContextManager[None]):
 
 def _jitted(f: Any, label: str) -> Jitted:
     """Return a jitted function, of which a method may be given."""
-    found = f.func if isinstance(f, functools.partial) else f
-    if not isinstance(found, Jitted):
+    function = f.func if isinstance(f, functools.partial) else f
+    if not isinstance(function, Jitted):
         raise TypeError(
             f"{label} takes functions that `jit` returns; got {f!r}. Pass the jitted function that the block calls"
         )
-    return found
+    return function
 
 
 def _listed(misses: Sequence[Miss]) -> str:
@@ -80,12 +80,10 @@ def assert_trace_count(f: Any, n: int) -> contextlib.AbstractContextManager[None
     jitted = _jitted(f, "assert_trace_count")
 
     def check(notes: list[Miss]) -> str:
-        found = [miss for miss in notes if miss.jitted is jitted]
-        if len(found) == n:
+        misses = [miss for miss in notes if miss.jitted is jitted]
+        if len(misses) == n:
             return ""
-        return (
-            f"assert_trace_count: {jitted!r} was traced {len(found)} times, not {n}{_listed(found)}"
-        )
+        return f"assert_trace_count: {jitted!r} was traced {len(misses)} times, not {n}{_listed(misses)}"
 
     return _Noting(check)
 
@@ -123,14 +121,14 @@ def assert_no_retrace(*fs: Any) -> contextlib.AbstractContextManager[None]:
     watched = [_jitted(f, "assert_no_retrace") for f in fs]
 
     def check(notes: list[Miss]) -> str:
-        found = [
+        misses = [
             miss
             for miss in notes
             if not miss.first and (not watched or any(miss.jitted is f for f in watched))
         ]
-        if not found:
+        if not misses:
             return ""
-        what = f"{len(found)} traces" if len(found) > 1 else "1 trace"
-        return f"assert_no_retrace: {what} too many{_listed(found)}"
+        what = f"{len(misses)} traces" if len(misses) > 1 else "1 trace"
+        return f"assert_no_retrace: {what} too many{_listed(misses)}"
 
     return _Noting(check)

@@ -84,12 +84,12 @@ def _unlike_loop(
     f: Function, args: tuple[Any, ...], axes: tuple[Any, ...], out_axes: Any, tolerances: Tolerances
 ) -> str:
     """Return in what element of the batch, and how, `vmap` differs most from a loop; "" if it does not."""
-    found = vmap(f, axes, out_axes)(*args)  # which says so if axes or lengths are wrong
+    mapped = vmap(f, axes, out_axes)(*args)  # which says so if axes or lengths are wrong
     flat = tree.broadcast_prefix(axes, args, "check_vmap: in_axes")
     pairs = zip(tree.leaves(args), flat, strict=True)
     n = next(x.shape[a] for x, a in pairs if a is not None)
-    at = tree.broadcast_prefix(out_axes, found, "check_vmap: out_axes")
-    leaves, structure = tree.flatten(found)
+    at = tree.broadcast_prefix(out_axes, mapped, "check_vmap: out_axes")
+    leaves, structure = tree.flatten(mapped)
     worst, said = -1.0, ""
     for i in range(n):
         taken = [x if a is None else x[_at(x, a, i)] for x, a in zip(leaves, at, strict=True)]

@@ -36,6 +36,6 @@ def __getattr__(name: str) -> _Any:
 
     if name not in _HOME:
         raise unknown_name("fungrad.training", name, __all__)
-    found = getattr(_importlib.import_module(f"fungrad.training.{_HOME[name]}"), name)
-    globals()[name] = found
-    return found
+    attribute = getattr(_importlib.import_module(f"fungrad.training.{_HOME[name]}"), name)
+    globals()[name] = attribute
+    return attribute

@@ -77,11 +77,11 @@ def _write_array(archive: zipfile.ZipFile, name: str, array: np.ndarray[Any, Any
 def _digest(file: BinaryIO, length: int) -> bytes:
     """Return the SHA-256 of the first bytes of a file, in hexadecimal."""
     file.seek(0)
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     while length and (chunk := file.read(min(_CHUNK, length))):
-        found.update(chunk)
+        digest.update(chunk)
         length -= len(chunk)
-    return found.hexdigest().encode()
+    return digest.hexdigest().encode()
 
 
 def read(file: BinaryIO) -> tuple[list[Any], list[np.ndarray[Any, Any]]]:
@@ -125,12 +125,12 @@ def _members(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
         start = info.header_offset + zipfile.sizeFileHeader + len(info.orig_filename)  # type: ignore[attr-defined]
         if info.compress_size != info.file_size or start + info.file_size > end:
             raise CheckpointError(f"has a member {info.filename!r} that overlaps with others")
-    found = {info.filename: info for info in members}
-    if len(found) != len(members) or _TREE not in found:
+    by_name = {info.filename: info for info in members}
+    if len(by_name) != len(members) or _TREE not in by_name:
         raise CheckpointError("has no tree.json, or two members of one name")
-    if found[_TREE].file_size > _LARGEST_TREE:
-        raise CheckpointError(f"has a tree.json of {found[_TREE].file_size} bytes")
-    return found
+    if by_name[_TREE].file_size > _LARGEST_TREE:
+        raise CheckpointError(f"has a tree.json of {by_name[_TREE].file_size} bytes")
+    return by_name
 
 
 def _read_array(
@@ -138,9 +138,9 @@ def _read_array(
 ) -> np.ndarray[Any, Any]:
     """Return the array in a member; `own` says whether extended precision is here what it was there."""
     with archive.open(info) as member:
-        dtype, order, found = _header(member)
+        dtype, order, header_shape = _header(member)
         length = info.file_size - member.tell()
-        if list(found) != shape or math.prod(found) * dtype.itemsize != length:
+        if list(header_shape) != shape or math.prod(header_shape) * dtype.itemsize != length:
             raise CheckpointError(f"has an array {info.filename} of another shape than it says")
         if not own and _is_extended(dtype):
             raise CheckpointError(
@@ -155,7 +155,7 @@ def _read_array(
             memory[filled : filled + len(chunk)] = np.frombuffer(chunk, np.uint8)
             filled += len(chunk)
         of_keys = (key for key in KEYS.values() if key == shown)  # with their scalar type
-        return np.ndarray(found, next(of_keys, shown), memory, order=order)
+        return np.ndarray(header_shape, next(of_keys, shown), memory, order=order)
 
 
 def _header(member: Any) -> tuple[np.dtype[Any], Any, tuple[int, ...]]:
@@ -196,5 +196,5 @@ def _named(name: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
             f"has an array of dtype {name}, for which ml_dtypes is needed: pip install ml_dtypes"
         ) from None
     scalar = vars(ml_dtypes).get(name)
-    found = np.dtype(scalar) if isinstance(scalar, type) else dtype
-    return found if is_added(found) and found.itemsize == dtype.itemsize else dtype
+    named = np.dtype(scalar) if isinstance(scalar, type) else dtype
+    return named if is_added(named) and named.itemsize == dtype.itemsize else dtype

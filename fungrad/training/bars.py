@@ -133,8 +133,8 @@ def progress(loop: L, *, every: int | None = None, **options: Any) -> L:
         if loop is function:
             with_bar: Any = functools.partial(shown, every, settings)
             functools.update_wrapper(with_bar, cast("Any", loop))
-            found: L = api_boundary(with_bar)
-            return found
+            wrapped: L = api_boundary(with_bar)
+            return wrapped
     if callable(loop) and not hasattr(loop, "__iter__"):
         raise TypeError(
             f"progress takes lax.scan, lax.fori_loop or an iterable, got {loop!r}; a while_loop has no known length"

@@ -172,11 +172,11 @@ def load(
     /run.ckpt has float64[2] at [0].mu['w'], where like has float64[3]
     More: python -m fungrad explain CheckpointError
     """
-    found: list[Any] = []
+    loaded: list[Any] = []
 
     def read_own() -> str:
         tree, digest = _read(path, like, types, mesh, specs)
-        found.append(tree)
+        loaded.append(tree)
         return digest
 
     _check_mesh("load", mesh, specs)
@@ -191,7 +191,7 @@ def load(
             )
     else:
         read_own()
-    return found[0] if device is None else trees.map(lambda x: _on(device, x), found[0])
+    return loaded[0] if device is None else trees.map(lambda x: _on(device, x), loaded[0])
 
 
 def _check_mesh(label: str, mesh: Any, specs: Any) -> None:
@@ -249,12 +249,12 @@ def _on(device: Any, leaf: Any) -> Any:
 
 def _check_like(tree: Any, like: Any) -> None:
     """Raise unless two trees have one structure, and leaves of the same types."""
-    found, structure = flatten_with_path(tree)
+    leaves, structure = flatten_with_path(tree)
     wanted, other = flatten_with_path(like)
     if structure != other:
         where, how = difference(other, tree, True) or ("the root", "they are other nodes")
         raise CheckpointError(f"has another structure than like; at {where}: {how}")
-    for (path, x), (_, y) in zip(found, wanted, strict=True):
+    for (path, x), (_, y) in zip(leaves, wanted, strict=True):
         if (a := _kind(x)) != (b := _kind(y)):
             where = keystr(path) or "the root"
             raise CheckpointError(f"has {a} at {where}, where like has {b}")

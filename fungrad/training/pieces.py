@@ -46,9 +46,9 @@ def whole_of(shape: Sequence[int]) -> Runs:
     return tuple(((0, n),) for n in shape)
 
 
-def size_of(found: Runs) -> int:
+def size_of(part: Runs) -> int:
     """Return how many elements there are."""
-    return math.prod(sum(n for _, n in axis) for axis in found)
+    return math.prod(sum(n for _, n in axis) for axis in part)
 
 
 class Outline:
@@ -61,13 +61,13 @@ class Outline:
     def placed(self, specs: Any, label: str) -> list[tuple[str, PartitionSpec]]:
         """Return the path and the spec of each array."""
         numbers = {id(stub): i for i, stub in enumerate(self.stubs)}
-        found = [(f"array {i}", PartitionSpec()) for i in range(len(self.stubs))]
+        pairs = [(f"array {i}", PartitionSpec()) for i in range(len(self.stubs))]
         leaves = trees.leaves_with_paths(self.tree)
         for (path, leaf), spec in zip(leaves, specs_of(specs, self.tree, label), strict=True):
             if id(leaf) in numbers:
-                found[numbers[id(leaf)]] = path or "the tree", spec
+                pairs[numbers[id(leaf)]] = path or "the tree", spec
             elif any(spec):
                 raise TypeError(
                     f"{label}: {path or 'the tree'} is divided by {spec}, and is no array with axes"
                 )
-        return found
+        return pairs

@@ -41,7 +41,7 @@ class _Wanted:
     shape: list[int]
     runs: Runs
     pieces: list[Piece]
-    found: Any = None
+    array: Any = None
     filled: int = 0
 
     def take(self, piece: Piece, x: np.ndarray[Any, Any]) -> None:
@@ -56,15 +56,15 @@ class _Wanted:
                     "is damaged: a shard has an array of another shape than the index says"
                 )
         if piece.runs == self.runs:
-            self.found, self.filled = x, x.size
+            self.array, self.filled = x, x.size
             return
-        if self.found is None:
+        if self.array is None:
             shape = [sum(n for _, n in axis) for axis in self.runs]
-            self.found = np.zeros(shape, x.dtype, "F" if x.flags.fnc else "C")
+            self.array = np.zeros(shape, x.dtype, "F" if x.flags.fnc else "C")
         overlaps = [list(_overlaps(a, b)) for a, b in zip(piece.runs, self.runs, strict=True)]
         for place in itertools.product(*overlaps):
             source, target = (tuple(slices) for slices in zip(*place, strict=True))
-            self.found[target] = x[source]
+            self.array[target] = x[source]
             self.filled += math.prod(s.stop - s.start for s in source)
 
 
@@ -91,11 +91,11 @@ class Index:
     """What an index says, of which the arrays can be read."""
 
     def __init__(self, folder: str, file: BinaryIO, known: Known) -> None:
-        found = put_together(*read(file), known)
-        if type(found) is not dict or set(found) != {KEY}:
+        tree = put_together(*read(file), known)
+        if type(tree) is not dict or set(tree) != {KEY}:
             raise CheckpointError("is damaged: it has another checkpoint in the place of its index")
         self._folder = folder
-        self._nodes, self._arrays, self._shards = _index(json.loads(found[KEY]))
+        self._nodes, self._arrays, self._shards = _index(json.loads(tree[KEY]))
         self._outline = Outline(self._nodes, known)
         _check_files(folder, self._shards, self._arrays)
 
@@ -126,10 +126,10 @@ class Index:
                 arrays = _shard(self._folder, name, expected)
                 for array, piece in pairs:
                     array.take(piece, arrays[piece.member])
-        for array in self._arrays:
-            if array.found is None or array.filled != size_of(array.runs):
+        for wanted in self._arrays:
+            if wanted.array is None or wanted.filled != size_of(wanted.runs):
                 raise CheckpointError("is damaged: its index lacks a part of an array")
-        return put_together(self._nodes, [w.found for w in self._arrays], known)
+        return put_together(self._nodes, [w.array for w in self._arrays], known)
 
 
 def _is_wanted(piece: Piece, array: _Wanted) -> bool:
@@ -138,16 +138,16 @@ def _is_wanted(piece: Piece, array: _Wanted) -> bool:
     return not math.prod(array.shape) or all(any(_overlaps(*pair)) for pair in pairs)
 
 
-def _index(found: Any) -> tuple[list[Any], list[_Wanted], list[tuple[str, int, str]]]:
+def _index(index: Any) -> tuple[list[Any], list[_Wanted], list[tuple[str, int, str]]]:
     """Return what an index says: nodes, arrays, and the shards' names, sizes and digests."""
-    if type(found) is not dict or set(found) != {"nodes", "pieces", "shards"}:
+    if type(index) is not dict or set(index) != {"nodes", "pieces", "shards"}:
         raise CheckpointError("is damaged: it is not the index of shards")
-    shards = [(name, size, digest) for name, size, digest in found["shards"]]
+    shards = [(name, size, digest) for name, size, digest in index["shards"]]
     for name, size, _ in shards:
         if not NAME.fullmatch(name) or type(size) is not int:
             raise CheckpointError(f"is damaged: it names a shard {name!r}")
     arrays = []
-    for (dtype, shape), pieces in zip(declared(found["nodes"]), found["pieces"], strict=True):
+    for (dtype, shape), pieces in zip(declared(index["nodes"]), index["pieces"], strict=True):
         of = [Piece(s, m, tuple(tuple(map(tuple, axis)) for axis in a)) for s, m, a in pieces]
         numbers = [n for p in of for axis in p.runs for run in axis for n in run]
         numbers += [n for p in of for n in (p.shard, p.member)]
@@ -156,20 +156,20 @@ def _index(found: Any) -> tuple[list[Any], list[_Wanted], list[tuple[str, int, s
         if sum(size_of(p.runs) for p in of) != math.prod(shape):
             raise CheckpointError("is damaged: its index lacks a part of an array")
         arrays.append(_Wanted(dtype, shape, whole_of(shape), of))
-    return found["nodes"], arrays, shards
+    return index["nodes"], arrays, shards
 
 
 def _check_files(folder: str, shards: list[tuple[str, int, str]], arrays: list[_Wanted]) -> None:
     """Raise unless all shards are there, and no smaller than they were."""
     for name, size, _ in shards:
         try:
-            found = os.stat(os.path.join(folder, name)).st_size
+            actual = os.stat(os.path.join(folder, name)).st_size
         except FileNotFoundError:
             raise CheckpointError(
                 f"lacks its shard {name}, one of {len(shards)}: all of them have to be in one folder, on a file system that all processes see"
             ) from None
-        if found != size:
-            raise CheckpointError(f"has a shard {name} of {found} bytes, which had {size}")
+        if actual != size:
+            raise CheckpointError(f"has a shard {name} of {actual} bytes, which had {size}")
     if sum(math.prod(w.shape) for w in arrays) > sum(size for _, size, _ in shards):
         raise CheckpointError("is damaged: its arrays are larger than its shards")
 

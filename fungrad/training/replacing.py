@@ -55,14 +55,14 @@ def replacing(path: str) -> Iterator[BinaryIO]:
 def _status(target: str) -> os.stat_result | None:
     """Return what is known of the file that is to be replaced; None if there is none."""
     try:
-        found = os.stat(target)
+        status = os.stat(target)
     except FileNotFoundError:
         return None
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise OSError(
             errno.EINVAL, "is no file that can be replaced, such as a directory or device", target
         )
-    return found
+    return status
 
 
 def _give(descriptor: int, before: os.stat_result | None) -> None:
@@ -91,10 +91,10 @@ def _lock(descriptor: int) -> bool | None:
 def _clear(folder: str) -> None:
     """Remove the files that were left behind, where that is allowed."""
     try:
-        found = os.listdir(folder)
+        names = os.listdir(folder)
     except OSError:
         return
-    for name in found:
+    for name in names:
         if not (name.startswith(_PREFIX) and name.endswith(_SUFFIX)):
             continue
         name = os.path.join(folder, name)

@@ -64,10 +64,10 @@ def _planned(parts: Parts, mesh: Mesh, specs: Any) -> _Plan:
                 having.setdefault(runs_of(mesh, spec, shape, process), []).append(process)
         plan.pieces.append([])
         plan.holders.append([])
-        for found, holders in groups[spec, shape].items():
+        for runs, holders in groups[spec, shape].items():
             writer = min(holders, key=lambda p: (load[p], p))
             load[writer] += x.nbytes
-            plan.pieces[i].append(Piece(writer, len(plan.shards[writer]), found))
+            plan.pieces[i].append(Piece(writer, len(plan.shards[writer]), runs))
             plan.holders[i].append(holders)
             plan.shards[writer].append(i)
     left = iter(shapes)

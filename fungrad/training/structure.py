@@ -90,15 +90,15 @@ def take_apart(tree: Any, accept: Callable[[Any], bool] = lambda leaf: False) ->
 
 
 def _refusal(path: str, value: Any) -> str:
-    found = f"the tree has, at {path or 'its root'}, {type(value).__name__!r}"
+    opening = f"the tree has, at {path or 'its root'}, {type(value).__name__!r}"
     if type(value) is Tracer:
-        return f"{found}, a traced array: save what the transformed function returns, or call save by fungrad.debug.callback"
+        return f"{opening}, a traced array: save what the transformed function returns, or call save by fungrad.debug.callback"
     if isinstance(value, np.ndarray):
         if type(value) is not np.ndarray:
-            return f"{found}, which is not a plain array; numpy.asarray makes one of it"
-        return f"{found} of dtype {value.dtype}, of which elements are Python objects or have no fixed size"
+            return f"{opening}, which is not a plain array; numpy.asarray makes one of it"
+        return f"{opening} of dtype {value.dtype}, of which elements are Python objects or have no fixed size"
     return (
-        f"{found}, which cannot be saved. Trees are of dicts, lists, tuples, named tuples, dataclasses and registered nodes, with arrays, "
+        f"{opening}, which cannot be saved. Trees are of dicts, lists, tuples, named tuples, dataclasses and registered nodes, with arrays, "
         "numbers, strings, bytes, None, and functions and classes that are found by their names"
     )
 
@@ -194,28 +194,28 @@ class Known:
     """What names in files may stand for."""
 
     def __init__(self, things: Iterable[Any]) -> None:
-        self._found: dict[str, Any] = {}
+        self._things: dict[str, Any] = {}
         for thing in (OrderedDict, deque, *things):
             if not hasattr(thing, "__name__"):
                 raise TypeError(f"load: types are classes and functions, got {thing!r}")
-            if self._found.setdefault(name_of(thing), thing) is not thing:
+            if self._things.setdefault(name_of(thing), thing) is not thing:
                 raise ValueError(
                     f"two of the classes or functions allowed for are named {name_of(thing)}"
                 )
 
     def __getitem__(self, name: str) -> Any:
-        if name.startswith("fungrad.optim.") and name not in self._found:
+        if name.startswith("fungrad.optim.") and name not in self._things:
             from fungrad import optim
 
             name_there = name.removeprefix("fungrad.optim.")
-            found = getattr(optim, name_there) if name_there in dir(optim) else None
-            if isinstance(found, type) and optree.is_namedtuple_class(found):
-                return found
-        if name not in self._found:
+            candidate = getattr(optim, name_there) if name_there in dir(optim) else None
+            if isinstance(candidate, type) and optree.is_namedtuple_class(candidate):
+                return candidate
+        if name not in self._things:
             raise CheckpointError(
                 f"holds {name}, which is not among what may be made of a file: pass a tree with one as like=, or it in types="
             )
-        return self._found[name]
+        return self._things[name]
 
 
 def put_together(nodes: Sequence[Any], arrays: Sequence[Any], known: Known) -> Any:
@@ -277,15 +277,15 @@ def declared(nodes: Any) -> list[tuple[str, list[Any]]]:
     """Return the names of dtypes and the shapes that nodes say their arrays have, in order."""
     if type(nodes) is not list:
         raise CheckpointError("is damaged: its structure is no list")
-    found = [n for n in nodes if type(n) is list and n and n[0] in ("array", "scalar")]
-    return [(name, shape) for _, name, shape in map(_checked, found)]
+    array_nodes = [n for n in nodes if type(n) is list and n and n[0] in ("array", "scalar")]
+    return [(name, shape) for _, name, shape in map(_checked, array_nodes)]
 
 
 def _stored(kind: str, about: Sequence[Any], left: list[Any]) -> Any:
     if not left or (kind == "scalar" and left[-1].shape):
         raise CheckpointError("is damaged: its structure has other arrays than the file")
-    found = left.pop()
-    return found[()] if kind == "scalar" else found
+    array = left.pop()
+    return array[()] if kind == "scalar" else array
 
 
 def _maker(kind: str, about: Sequence[Any], known: Known) -> tuple[int, Callable[..., Any]]:
@@ -307,10 +307,10 @@ def _maker(kind: str, about: Sequence[Any], known: Known) -> tuple[int, Callable
 
 
 def _dict(children: list[Any]) -> dict[Any, Any]:
-    found = dict(zip(children[::2], children[1::2], strict=True))
-    if 2 * len(found) != len(children):
+    entries = dict(zip(children[::2], children[1::2], strict=True))
+    if 2 * len(entries) != len(children):
         raise CheckpointError("is damaged: a dict in it has a key twice")
-    return found
+    return entries
 
 
 def _of_fields(kind: str, cls: Any, fields: list[Any]) -> Callable[[list[Any]], Any]:

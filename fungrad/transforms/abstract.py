@@ -213,9 +213,9 @@ def make_expr(
 
     @transformed(make_expr, fun, static, axes, return_shape)
     def traced(*args: Any, **kwargs: Any) -> Any:
-        found = trace_abstractly(f"make_expr({name_of(fun)})", fun, args, kwargs, static, axes)
-        closed = ClosedJaxpr.of(found.expr, found.captured)
-        return (closed, found.shapes) if return_shape else closed
+        program = trace_abstractly(f"make_expr({name_of(fun)})", fun, args, kwargs, static, axes)
+        closed = ClosedJaxpr.of(program.expr, program.captured)
+        return (closed, program.shapes) if return_shape else closed
 
     return traced
 

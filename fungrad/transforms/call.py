@@ -146,10 +146,10 @@ def as_operands(leaves: Sequence[Any]) -> Sequence[Any]:
 def argument_type(x: Any, label: str) -> ArrayType:
     """Return the type of `x`, or raise a TypeError that starts with `label`."""
     try:
-        found = type_of(x)
+        type_ = type_of(x)
     except TypeError as error:
         raise TypeError(f"{label}: {error}") from None
-    return narrowed_types([found], [x])[0] if settings.get().narrow else found
+    return narrowed_types([type_], [x])[0] if settings.get().narrow else type_
 
 
 def argument_types(
@@ -165,10 +165,10 @@ def argument_types(
     the user's call, if `args` are not all of it.
     """
     try:
-        found = [
+        types = [
             array_type(x.shape, x.dtype) if type(x) is np.ndarray else type_of(x) for x in leaves
         ]
-        return narrowed_types(found, leaves) if settings.get().narrow else found
+        return narrowed_types(types, leaves) if settings.get().narrow else types
     except TypeError:
         raise no_type(args, kwargs, label, positions) from None
 
@@ -237,12 +237,12 @@ def remembered(
 ) -> Any:
     """Return what is in the cache for programs like that in `trace`; `make` makes it."""
     key = key_of(trace, outputs, kind)
-    found = programs.get(key)
-    if found is None:
+    entry = programs.get(key)
+    if entry is None:
         if not as_it_is and make_operands(trace, outputs, kind):
             key = key_of(trace, outputs, kind)
-        found = _made(trace, key, kind, make)
-    return found
+        entry = _made(trace, key, kind, make)
+    return entry
 
 
 def key_of(trace: Trace, outputs: Sequence[int], kind: Hashable) -> Hashable:

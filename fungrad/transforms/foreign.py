@@ -122,8 +122,8 @@ class Primitive:
     def bind(self, *operands: Any, **params: Any) -> Any:
         """Apply it: at once to arrays, by recording it to traced ones."""
         if Tracer not in map(type, operands):
-            found = self.impl(*operands, **params)
-            return list(found) if self.multiple_results else found
+            computed = self.impl(*operands, **params)
+            return list(computed) if self.multiple_results else computed
         operands = tuple(as_operands(operands))
         types = tuple([type_of(x) for x in operands])
         results = core.bind(Foreign(self, Params(params), types), operands)
@@ -232,13 +232,13 @@ class Foreign(Standing):
         return {}
 
     def _evaluated(self, types: tuple[ArrayType, ...]) -> tuple[tuple[ArrayType, ...], Any]:
-        found = self._known.get(types)
-        if found is None:
+        known = self._known.get(types)
+        if known is None:
             avals, effects = self.of.abstract_eval(*map(aval_of, types), **self.params)
             avals = avals if self.of.multiple_results else [avals]
             results = [array_type(tuple(a.shape), np.dtype(a.dtype), _weak(a)) for a in avals]
-            found = self._known.setdefault(types, (tuple(results), effects))
-        return found  # type: ignore[no-any-return]
+            known = self._known.setdefault(types, (tuple(results), effects))
+        return known  # type: ignore[no-any-return]
 
     def infer(self, types: tuple[ArrayType, ...]) -> tuple[ArrayType, ...]:
         return self._evaluated(tuple(types))[0]
@@ -255,9 +255,9 @@ class Foreign(Standing):
         results = self._checked(self.of.impl(*operands, **self.params), expected)
         return tuple([np.asarray(x) for x in results] if target_of(xp).on_host else results)
 
-    def _checked(self, found: Any, expected: Sequence[ArrayType]) -> tuple[Any, ...]:
+    def _checked(self, returned: Any, expected: Sequence[ArrayType]) -> tuple[Any, ...]:
         """Return results as a tuple, if they are of the types that the rule for these says."""
-        results = tuple(found) if self.of.multiple_results else (found,)
+        results = tuple(returned) if self.of.multiple_results else (returned,)
         for t, x in zip(expected, map(type_of, results), strict=True):
             if (t.shape, t.dtype) != (x.shape, x.dtype):
                 raise TypeError(
@@ -280,10 +280,10 @@ class Foreign(Standing):
         expected = self.infer(types)
 
         def function(*operands: Any) -> Sequence[Any]:
-            found = self._checked(lowerings[self.of](*operands, **self.params), expected)
+            results = self._checked(lowerings[self.of](*operands, **self.params), expected)
             return [
                 x if type_of(x) is t else Cast(t.dtype, t.weak)(x)
-                for x, t in zip(found, expected, strict=True)
+                for x, t in zip(results, expected, strict=True)
             ]
 
         try:
@@ -324,23 +324,23 @@ class Foreign(Standing):
         types = self.infer(tuple([type_of(x) for x in operands]))
         cts = [Zero(aval_of(t)) if x is None else x for x, t in zip(ct, types, strict=True)]
         given = [UndefinedPrimal(aval_of(x.type)) if isinstance(x, Linear) else x for x in operands]
-        found = rule(cts if self.of.multiple_results else cts[0], *given, **self.params)
-        if found is Zero or isinstance(found, Zero):
+        operand_cts = rule(cts if self.of.multiple_results else cts[0], *given, **self.params)
+        if operand_cts is Zero or isinstance(operand_cts, Zero):
             return (None,) * len(operands)
-        return tuple([_or_none(x) for x in found])
+        return tuple([_or_none(x) for x in operand_cts])
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> Any:
         dims = tuple([0 if b else None for b in batched])
         name, of, params = name_in_batch.get(), self.of, self.params
         if of in fancy_primitive_batchers:
-            found = fancy_primitive_batchers[of](AxisData(name, size), operands, dims, **params)
+            pair = fancy_primitive_batchers[of](AxisData(name, size), operands, dims, **params)
         elif of in axis_primitive_batchers:
-            found = axis_primitive_batchers[of](size, name, None, operands, dims, **params)
+            pair = axis_primitive_batchers[of](size, name, None, operands, dims, **params)
         elif of in primitive_batchers:
-            found = primitive_batchers[of](operands, dims, **params)
+            pair = primitive_batchers[of](operands, dims, **params)
         else:
             raise self.missing("batch")
-        results, out_dims = found if of.multiple_results else ([found[0]], [found[1]])
+        results, out_dims = pair if of.multiple_results else ([pair[0]], [pair[1]])
         if not isinstance(out_dims, (tuple, list)):
             out_dims = [out_dims] * len(results)
         self._known[batched] = [d is not None for d in out_dims]

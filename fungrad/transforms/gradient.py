@@ -163,9 +163,9 @@ class Pull:
             operands = list(itertools.islice(rest, count))
             results = list(itertools.islice(rest, len(absent)))
             cts = [None if zero else next(rest) for zero in absent]
-            found = pulled(primitive, None, cts, flags, results, operands)
-            reached.extend([ct is not None for ct in found])
-            return [ct for ct in found if ct is not None]
+            operand_cts = pulled(primitive, None, cts, flags, results, operands)
+            reached.extend([ct is not None for ct in operand_cts])
+            return [ct for ct in operand_cts if ct is not None]
 
         of_cts = [
             tangent_type(t) for t, zero in zip(types[count:], absent, strict=True) if not zero
@@ -204,8 +204,8 @@ def _pulled(
         pull.make(primitive, types, flags, absent)
     if absent is not _ONE:
         given = [ct for ct in given if ct is not None]
-    found = pull.function(*operands, *results, *given)
-    if len(found) == len(flags):
-        return found
-    each = iter(found)
+    operand_cts = pull.function(*operands, *results, *given)
+    if len(operand_cts) == len(flags):
+        return operand_cts
+    each = iter(operand_cts)
     return [next(each) if there else None for there in pull.reached]

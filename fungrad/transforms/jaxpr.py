@@ -243,9 +243,9 @@ def jaxprs_in_params(params: Mapping[str, Any]) -> Iterator[Jaxpr]:
     """
     for value in params.values():
         for x in value if isinstance(value, (tuple, list)) else [value]:
-            found = getattr(x, "jaxpr", x)  # of a `ClosedJaxpr`
-            if isinstance(found, Jaxpr):
-                yield found
+            jaxpr = getattr(x, "jaxpr", x)  # of a `ClosedJaxpr`
+            if isinstance(jaxpr, Jaxpr):
+                yield jaxpr
 
 
 def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:

@@ -118,8 +118,8 @@ class Jitted(Portable):
     def _entry(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, Sequence[Any]]:
         """Return the compiled program for such arguments, and their leaves."""
         static, dynamic_args, dynamic_kwargs = self._split(args, kwargs)
-        found = self._taken_apart(static, dynamic_args, dynamic_kwargs)
-        leaves, shape_of_call, order, rebuild = found
+        parts = self._taken_apart(static, dynamic_args, dynamic_kwargs)
+        leaves, shape_of_call, order, rebuild = parts
         positions = None
         if static:
             fixed = {where for where, _, _ in static}

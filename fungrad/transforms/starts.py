@@ -50,10 +50,10 @@ def make_operands(trace: Trace, outputs: Sequence[int], kind: Hashable) -> bool:
     equations = list(trace.equations)
     for number, (primitive, inputs, results) in enumerate(equations):
         if type(primitive) in (Slice, UpdateSlice):
-            found = dynamic(primitive, trace.types[inputs[0]])
-            if found is not None:
-                slices.append((number, *found))
-                equations[number] = found[0], inputs, results
+            replacement = dynamic(primitive, trace.types[inputs[0]])
+            if replacement is not None:
+                slices.append((number, *replacement))
+                equations[number] = replacement[0], inputs, results
     if not slices:
         return False
     types = tuple([trace.types[v] for v in (*trace.captures, *trace.inputs)])

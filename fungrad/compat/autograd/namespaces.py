@@ -66,11 +66,11 @@ def names_of(name: str, ours: Any, theirs: Any, absent: Mapping[str, str]) -> Ca
         if theirs is np and attribute in INTEGERS:
             return _of_values(own)
         try:
-            found = getattr(ours, attribute)
+            counterpart = getattr(ours, attribute)
         except AttributeError:
             callable_ = isinstance(own, (FunctionType, BuiltinFunctionType, np.ufunc))
             return primitive(own) if callable_ else own
-        return either(found, own) if attribute in CREATE and theirs is np else found
+        return either(counterpart, own) if attribute in CREATE and theirs is np else counterpart
 
     return __getattr__
 

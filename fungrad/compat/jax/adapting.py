@@ -361,33 +361,33 @@ def namespace(
     def get(name: str) -> Any:
         if name in below:
             return importlib.import_module(f"{globals_['__name__']}.{name}")
-        found: Any = _NOTHING
+        member: Any = _NOTHING
         if name[:2] != "__" or name in table:  # tools ask all modules for others
-            found = idle[name] if name in idle else _found(sources, name)
-        if found is _NOTHING or f"{jax}.{name}" in ABSENT:
+            member = idle[name] if name in idle else _member(sources, name)
+        if member is _NOTHING or f"{jax}.{name}" in ABSENT:
             raise AttributeError(lacks(f"{jax}.{name}", ABSENT), name=name)
-        own = getattr(found, "__module__", None) or ""
+        own = getattr(member, "__module__", None) or ""
         parameters = table.get(name, ":value")
         if name in idle and parameters[:1] != ":":
-            found = adapted(globals_["__name__"], name, parameters, found, itself, raw=True)
+            member = adapted(globals_["__name__"], name, parameters, member, itself, raw=True)
         last = (finish or {}).get(name) or (finish or {}).get("*")
-        if not callable(found) or isinstance(found, type) or own.startswith("fungrad.compat"):
-            found = last(found) if last and not callable(found) else found
+        if not callable(member) or isinstance(member, type) or own.startswith("fungrad.compat"):
+            member = last(member) if last and not callable(member) else member
         elif last is not None and parameters[:1] != ":":
-            found = adapted(globals_["__name__"], name, parameters, found, last, raw=True)
+            member = adapted(globals_["__name__"], name, parameters, member, last, raw=True)
         elif not {name, "*"} & unchanged:
             if parameters[:1] == ":":
-                found = plainly(found)
+                member = plainly(member)
             else:
-                found = adapted(globals_["__name__"], name, parameters, found)
-        globals_[name] = found
-        return found
+                member = adapted(globals_["__name__"], name, parameters, member)
+        globals_[name] = member
+        return member
 
     globals_["__dir__"] = lambda: sorted({*globals_, *table, *below})
     return get
 
 
-def _found(sources: Sequence[Any], name: str) -> Any:
+def _member(sources: Sequence[Any], name: str) -> Any:
     for source in sources:
         try:
             holder = importlib.import_module(source) if isinstance(source, str) else source

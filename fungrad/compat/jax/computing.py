@@ -25,8 +25,8 @@ class _Computing(Holder):
         )
 
     def __getattr__(self, name: str) -> Any:
-        found = super().__getattr__(name)
-        return self._calling(found) if callable(found) else leave(found)
+        attribute = super().__getattr__(name)
+        return self._calling(attribute) if callable(attribute) else leave(attribute)
 
     @staticmethod
     def _calling(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -107,8 +107,8 @@ def own_dtype(x: Any) -> Any:
 def widened(dtype: Any, *arrays: Any) -> list[Any]:
     """Return arrays in a dtype that holds all that theirs does; as they are where it does not."""
     dtype = dtype_of(dtype)
-    found = [fnp.asarray(enter(x)) for x in arrays]
-    return [x.astype(dtype) if np.can_cast(x.dtype, dtype) else x for x in found]
+    entered = [fnp.asarray(enter(x)) for x in arrays]
+    return [x.astype(dtype) if np.can_cast(x.dtype, dtype) else x for x in entered]
 
 
 def together(x: Any, y: Any) -> tuple[Any, Any]:

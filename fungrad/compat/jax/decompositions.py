@@ -24,8 +24,8 @@ _HIGHEST_NORM = {4: 3.925724783138660, 8: 5.371920351148152}
 
 def eig(a: Any) -> Any:
     """Return the eigenvalues and eigenvectors of a square matrix."""
-    found = linalg.eig(enter(a))
-    return type(found)(*map(as_complex, found))
+    decomposition = linalg.eig(enter(a))
+    return type(decomposition)(*map(as_complex, decomposition))
 
 
 def eigvals(a: Any) -> Any:
@@ -94,11 +94,11 @@ def eigh_of_scipy(
         refuse("eigh", "eigvals")
     if b is None and type == 1:
         vectors, values = laxs.eigh(_matrix(a), lower=lower)
-        found = values if eigvals_only else (values, vectors)
+        solution = values if eigvals_only else (values, vectors)
     else:
         options: dict[str, Any] = {"lower": lower, "eigvals_only": eigvals_only, "type": type}
-        found = scipys.eigh(enter(a), enter(b), **options)
-    return leave(found)
+        solution = scipys.eigh(enter(a), enter(b), **options)
+    return leave(solution)
 
 
 def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> Any:

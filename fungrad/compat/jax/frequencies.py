@@ -21,5 +21,5 @@ def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> 
 
 
 def _spaced(frequencies: Any, d: Any, dtype: Any) -> Any:
-    found = fnp.divide(frequencies.astype(dtype_of(float if dtype is None else dtype)), enter(d))
-    return leave(found)
+    scaled = fnp.divide(frequencies.astype(dtype_of(float if dtype is None else dtype)), enter(d))
+    return leave(scaled)

@@ -181,10 +181,10 @@ def einsum(
     path = True if isinstance(optimize, str) and optimize == "auto" else optimize
     if preferred_element_type is not None and isinstance(subscripts, str):
         operands = tuple(widened(preferred_element_type, *operands))
-    found = fnp.einsum(*map(enter, (subscripts, *operands)), optimize=path)
+    contracted = fnp.einsum(*map(enter, (subscripts, *operands)), optimize=path)
     if preferred_element_type is not None:
-        found = found.astype(dtype_of(preferred_element_type))
-    return leave(found)
+        contracted = contracted.astype(dtype_of(preferred_element_type))
+    return leave(contracted)
 
 
 def unravel_index(indices: Any, shape: Any) -> Any:
@@ -192,11 +192,11 @@ def unravel_index(indices: Any, shape: Any) -> Any:
     shape = (int(shape),) if np.ndim(shape) == 0 else tuple(map(int, shape))
     n = math.prod(shape)
     left = fnp.clip(fnp.asarray(enter(indices)), -n, n - 1) % n
-    found = []
+    coordinates = []
     for size in reversed(shape):
-        found.append(leave(left % size))
+        coordinates.append(leave(left % size))
         left = left // size
-    return tuple(reversed(found))
+    return tuple(reversed(coordinates))
 
 
 def isscalar(element: Any) -> bool:
@@ -303,11 +303,11 @@ def take_along_axis(
     if wraps:
         i = fnp.where(i < 0, i + length, i)
     kept = i % length if mode == "wrap" else fnp.clip(i, 0, length - 1)
-    found = fnp.take_along_axis(a, kept, axis)
+    elements = fnp.take_along_axis(a, kept, axis)
     if mode in (None, "fill"):
         missing = fnp.asarray(default_fill(a.dtype) if fill_value is None else enter(fill_value))
-        found = fnp.where((i >= 0) & (i < length), found, missing.astype(a.dtype))
-    return leave(found)
+        elements = fnp.where((i >= 0) & (i < length), elements, missing.astype(a.dtype))
+    return leave(elements)
 
 
 def argsort(
@@ -324,14 +324,14 @@ def argsort(
     x: Any = enter(a)
     if axis is None:
         x, axis = fnp.ravel(x), -1
-    found = fnp.argsort(x, axis, stable=stable, descending=descending)
-    return leave(found if dtype is None else found.astype(dtype_of(dtype, "argsort")))
+    indices = fnp.argsort(x, axis, stable=stable, descending=descending)
+    return leave(indices if dtype is None else indices.astype(dtype_of(dtype, "argsort")))
 
 
 def dstack(tup: Any, dtype: Any = None) -> Any:
     """Return arrays joined along a third axis."""
-    found = fnp.dstack(enter(tup))
-    return leave(found if dtype is None else found.astype(dtype_of(dtype, "dstack")))
+    stacked = fnp.dstack(enter(tup))
+    return leave(stacked if dtype is None else stacked.astype(dtype_of(dtype, "dstack")))
 
 
 def mask_indices(n: int, mask_func: Any, k: Any = 0, *, size: int | None = None) -> Any:
@@ -349,8 +349,8 @@ def ravel_multi_index(
         raise ValueError(
             f"ravel_multi_index: dtype {given} does not hold all indices of an array of shape {dims}; pass a wider dtype"
         )
-    found = fnp.ravel_multi_index(enter(multi_index), dims, mode, order)
-    return leave(found if dtype is None else found.astype(given))
+    indices = fnp.ravel_multi_index(enter(multi_index), dims, mode, order)
+    return leave(indices if dtype is None else indices.astype(given))
 
 
 def delete(
@@ -375,10 +375,10 @@ def delete(
 
 def as_inexact(*arrays: Any) -> list[Any]:
     """Return arrays in the one dtype of floating-point or complex numbers that they are promoted to."""
-    found = [fnp.asarray(enter(x)) for x in arrays]
-    dtype = result_type(*found)
+    entered = [fnp.asarray(enter(x)) for x in arrays]
+    dtype = result_type(*entered)
     dtype = dtype if dtype.kind in "fc" else dtype_of(float)
-    return [x.astype(dtype) for x in found]
+    return [x.astype(dtype) for x in entered]
 
 
 def float_power(x: Any, y: Any, /) -> Any:

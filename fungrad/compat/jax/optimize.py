@@ -78,23 +78,23 @@ def minimize(
     quasi = kind == "bfgs"
     settings = _of_bfgs(chosen) if quasi else _of_lbfgs(chosen, fnp.size(x0))
     name = "BFGS" if quasi else "L-BFGS-B"
-    found = optimize.minimize(objective, x0, args, name, options=settings)
+    outcome = optimize.minimize(objective, x0, args, name, options=settings)
     inverse = None
-    if "jac" not in found:  # something is traced
-        found.jac = fungrad.grad(objective)(found.x, *args)
+    if "jac" not in outcome:  # something is traced
+        outcome.jac = fungrad.grad(objective)(outcome.x, *args)
     if quasi:
-        inverse = found.get("hess_inv")
+        inverse = outcome.get("hess_inv")
         if inverse is None:
-            inverse = fnp.linalg.inv(fungrad.hessian(objective)(found.x, *args))
+            inverse = fnp.linalg.inv(fungrad.hessian(objective)(outcome.x, *args))
     dtype = fnp.asarray(x0).dtype
-    x, jac = (fnp.asarray(y).astype(dtype) for y in (found.x, found.jac))
+    x, jac = (fnp.asarray(y).astype(dtype) for y in (outcome.x, outcome.jac))
     inverse = None if inverse is None else fnp.asarray(inverse).astype(dtype)
     converged = fnp.linalg.norm(jac, chosen["norm"]) < chosen["gtol"]
     status = fnp.where(
-        converged, 0, (_of_bfgs_status if quasi else _of_lbfgs_status)(found, chosen)
+        converged, 0, (_of_bfgs_status if quasi else _of_lbfgs_status)(outcome, chosen)
     )
-    value = fnp.asarray(found.fun).astype(dtype)
-    counts = [fnp.asarray(n).astype(int) for n in (found.nfev, found.nfev, found.nit)]
+    value = fnp.asarray(outcome.fun).astype(dtype)
+    counts = [fnp.asarray(n).astype(int) for n in (outcome.nfev, outcome.nfev, outcome.nit)]
     made: OptimizeResults = leave_tree(
         OptimizeResults(x, converged, status.astype(int), value, jac, inverse, *counts)
     )
@@ -118,13 +118,13 @@ def _of_lbfgs(chosen: Mapping[str, Any], size: int) -> dict[str, Any]:
     return {**settings, "maxiter": maxiter, "maxfun": min(evaluations)}
 
 
-def _of_bfgs_status(found: Any, chosen: Mapping[str, Any]) -> Any:
+def _of_bfgs_status(outcome: Any, chosen: Mapping[str, Any]) -> Any:
     """Return JAX's code for SciPy's: 1 after too many steps, 2 for a loss of precision, 3 for NaN."""
-    return fnp.where(found.status == 3, -1, fnp.where(found.status == 2, 3, 1))
+    return fnp.where(outcome.status == 3, -1, fnp.where(outcome.status == 2, 3, 1))
 
 
-def _of_lbfgs_status(found: Any, chosen: Mapping[str, Any]) -> Any:
+def _of_lbfgs_status(outcome: Any, chosen: Mapping[str, Any]) -> Any:
     """Likewise: 0 by `gtol` or `ftol`, 1 after too many steps or values, 2 for a failed search."""
     steps = np.inf if chosen["maxiter"] is None else chosen["maxiter"]
-    spent = fnp.where(found.nit >= steps, 1, 2)
-    return fnp.where(found.status == 0, 4, fnp.where(found.status == 1, spent, 5))
+    spent = fnp.where(outcome.nit >= steps, 1, 2)
+    return fnp.where(outcome.status == 0, 4, fnp.where(outcome.status == 1, spent, 5))

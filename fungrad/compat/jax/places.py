@@ -56,9 +56,9 @@ def _method(name: str, usual: str) -> Callable[..., Any]:
         **how: Any,
     ) -> Any:
         if mode is None and wrap_negative_indices and not how:
-            found = quick(self, *values)
-            if found is not None:
-                return found
+            result = quick(self, *values)
+            if result is not None:
+                return result
         mode = mode_name(mode)
         if type(self.array) is not Tracer and mode in (None, "promise_in_bounds"):
             mode = usual  # traced arrays follow the settings, also in what derivatives there are
@@ -143,17 +143,17 @@ def not_wrapped(key: Any, shape: tuple[int, ...], mode: str) -> Any:
     parts = key if type(key) is tuple else (key,)
     arrays = [fnp.asarray(x) if type(x) in (list, tuple) else x for x in parts]
     taken = [_axes(x) for x in arrays]
-    axis, found = 0, []
+    axis, entries = 0, []
     for x, n in zip(arrays, taken, strict=True):
         is_index = n == 1 and not isinstance(x, slice)
         if is_index and not isinstance(x, bool) and np.result_type(x).kind == "i":
             # Integers of a few bits might not hold the length.
             i = fnp.asarray(x).astype(dtype_of(int))
-            found.append(fnp.where(i < 0, 0 if mode == "clip" else shape[axis], i))
+            entries.append(fnp.where(i < 0, 0 if mode == "clip" else shape[axis], i))
         else:
-            found.append(x)
+            entries.append(x)
         axis += len(shape) - sum(taken) if x is Ellipsis else n
-    return tuple(found)
+    return tuple(entries)
 
 
 def _axes(x: Any) -> int:

@@ -40,8 +40,8 @@ def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> Any:
         quotient.append(factor)
         place: Any = at(left)
         left = place[k : k + n].add(-factor * v)
-    found = fnp.stack(quotient) if quotient else fnp.zeros(1, left.dtype)
+    stacked = fnp.stack(quotient) if quotient else fnp.zeros(1, left.dtype)
     if trim_leading_zeros:
         large = fnp.abs(left) > math.sqrt(fnp.finfo(left.dtype).eps)
         left = left[int(fnp.argmax(large)) if bool(fnp.any(large)) else len(left) :]
-    return leave(found), leave(left)
+    return leave(stacked), leave(left)

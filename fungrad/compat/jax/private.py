@@ -105,10 +105,10 @@ def merge_lists(bs: Sequence[bool], l0: Sequence[Any], l1: Sequence[Any]) -> lis
 
 def subvals(lst: Sequence[Any], replace: Iterable[tuple[int, Any]]) -> tuple[Any, ...]:
     """Return a sequence with elements replaced at places."""
-    found = list(lst)
+    elements = list(lst)
     for i, x in replace:
-        found[i] = x
-    return tuple(found)
+        elements[i] = x
+    return tuple(elements)
 
 
 def wraps(wrapped: Any, namestr: str | None = None, docstr: str | None = None, **_: Any) -> Any:

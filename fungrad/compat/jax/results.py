@@ -54,7 +54,7 @@ def jaxpr_as_fun(closed_jaxpr: Any, *args: Any) -> Callable[..., Any]:
     return functools.partial(function, *args) if args else function
 
 
-def converted(found: tuple[Any, Any]) -> tuple[Any, Any]:
+def converted(pair: tuple[Any, Any]) -> tuple[Any, Any]:
     """Return what `closure_convert` gives: a function, and arrays."""
-    function, arrays = found
+    function, arrays = pair
     return Crossed(function), leave_tree(arrays)

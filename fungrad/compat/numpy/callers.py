@@ -63,14 +63,14 @@ def holds_tracer(frame: FrameType) -> bool:
     """Whether a local variable of a frame is traced, or what it holds: elements, or attributes of `self`."""
     while "array_api_compat" in str(frame.f_globals.get("__name__")) and frame.f_back is not None:
         frame = frame.f_back  # which calls NumPy's functions for others
-    found = frame.f_locals
-    return _any_traced(found.values()) or _any_traced(vars_of(found.get("self")).values())
+    variables = frame.f_locals
+    return _any_traced(variables.values()) or _any_traced(vars_of(variables.get("self")).values())
 
 
 def vars_of(x: Any) -> dict[str, Any]:
     """Return the attributes of an object that has a dict of them."""
-    found = getattr(x, "__dict__", None)
-    return found if type(found) is dict else {}
+    attributes = getattr(x, "__dict__", None)
+    return attributes if type(attributes) is dict else {}
 
 
 def _any_traced(values: Iterable[Any]) -> bool:

@@ -151,11 +151,11 @@ class Assembly:
     def beside(self, values: list[str], dtype: DType) -> str:
         """Return one vector of elements; their number is a power of 2."""
         if dtype.kind != "c":
-            type_, found = vector_type(dtype, len(values)), "poison"
+            type_, vector = vector_type(dtype, len(values)), "poison"
             for lane, value in enumerate(values):
                 one = f"{scalar_type(dtype)} {value}"
-                found = self.emit(f"insertelement {type_} {found}, {one}, i64 {lane}")
-            return found
+                vector = self.emit(f"insertelement {type_} {vector}, {one}, i64 {lane}")
+            return vector
         lanes = 1
         while len(values) > 1:
             type_, lanes = vector_type(dtype, lanes), 2 * lanes

@@ -49,11 +49,11 @@ class Handed:
         given = zip(self.registers, self.spare, strict=True)
         return self.taken, {v: x for v, x in given if x is not None}
 
-    def on(self, found: list[Place]) -> None:
+    def on(self, given: list[Place]) -> None:
         """Hand on what a step has given; what lies in what it has taken is copied first."""
         to, own = self.to, {x.memory for x in self.taken}
         pairs: list[tuple[Place, Place]] = []
-        for k, (target, x) in enumerate(zip(self.taken, found, strict=True)):
+        for k, (target, x) in enumerate(zip(self.taken, given, strict=True)):
             if (slots := self.slots[k]) is not None and x == self.spare[k]:
                 to.do(f"store ptr {x.pointer}, ptr {slots[0]}")
                 to.do(f"store ptr {target.pointer}, ptr {slots[1]}")

@@ -56,22 +56,22 @@ class Columns(Writer):
     def _kept(self) -> list[int]:
         """Return the nodes of rows that others than their own pass need: reductions, what is written, and what elements read."""
         kernel = self.kernel
-        found = {output.node for output in kernel.outputs} | {*kernel.safe}
+        kept = {output.node for output in kernel.outputs} | {*kernel.safe}
         needed = nodes_needed(kernel)
         for number in needed:
             node = kernel.nodes[number]
             if node.operation in REDUCTIONS:
-                found.update([number, *node.operands])
+                kept.update([number, *node.operands])
             later = kernel.of_elements[number]
             stage = kernel.stages[number]
-            found.update([i for i in node.operands if later or kernel.stages[i] < stage])
-        rows = [n for n in sorted(found & needed) if not kernel.of_elements[n]]
+            kept.update([i for i in node.operands if later or kernel.stages[i] < stage])
+        rows = [n for n in sorted(kept & needed) if not kernel.of_elements[n]]
         return [n for n in rows if kernel.nodes[n].operation != "constant"]
 
     def _saved(self) -> dict[int, int]:
         """Return nodes of elements that later passes need, with the output in whose place they are kept until it is written."""
         kernel, stages = self.kernel, self.kernel.stages
-        found: dict[int, int] = {}
+        saved: dict[int, int] = {}
         later = {
             v
             for n in nodes_needed(kernel)
@@ -85,11 +85,11 @@ class Columns(Writer):
             if not last or k in kernel.over:
                 continue
             dtype = output.type.dtype
-            fitting = [v for v in later - {*found} if kernel.nodes[v].dtype == dtype]
+            fitting = [v for v in later - {*saved} if kernel.nodes[v].dtype == dtype]
             best = max(fitting, key=lambda v: (cost[v], v), default=-1)
             if best >= 0 and cost[best] > DEAR:
-                found[best] = k
-        return found
+                saved[best] = k
+        return saved
 
     def body(self) -> None:
         kernel = self.kernel

@@ -142,8 +142,8 @@ class _Convolution:
                 for offset in totals.values():
                     to.write(splat(0, dtype, 1), dtype, w.pointer, offset)
                 with to.loop(batch) as n:
-                    found = self._sums(x, y, (n, o, c, (*window, k)), (count, taps), lanes)
-                    for key, value in found.items():
+                    sums = self._sums(x, y, (n, o, c, (*window, k)), (count, taps), lanes)
+                    for key, value in sums.items():
                         before = to.read(w.pointer, totals[key], dtype)
                         total = to.compute("add", dtype, before, value)
                         to.write(total, dtype, w.pointer, totals[key])

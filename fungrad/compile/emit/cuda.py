@@ -90,18 +90,18 @@ class _Rows(Form):
     def is_parted(self) -> bool:
         """Whether several blocks are to share a row: if the rows are few and long, and one pass over them is enough."""
         _, *later = passes(self.kernel)
-        once = not any(found.sums or found.writes for found in later)
+        once = not any(pass_.sums or pass_.writes for pass_ in later)
         return once and blocks_share(self.count, self.length, self.across)
 
     def written(self) -> CudaText:
         blocks = -(-self.count // self.together)
         threads = self.sharing * self.together
         self._place(f"blockIdx.x * ({self.index}){self.together} + which")
-        for found in passes(self.kernel):
-            self.rows_needed(found.nodes)
-            if found.sums or found.writes:
-                self._pass(found, "lane", str(self.length))
-            for number in found.sums:
+        for pass_ in passes(self.kernel):
+            self.rows_needed(pass_.nodes)
+            if pass_.sums or pass_.writes:
+                self._pass(pass_, "lane", str(self.length))
+            for number in pass_.sums:
                 self.reduce(number)
         self._write_rows()
         return CudaText(self.function(self.name), (Launch(self.name, blocks, threads),), 0)
@@ -120,22 +120,22 @@ class _Rows(Form):
         self.do(f"const {self.index} r = live ? {row} : 0;")
         self.counted("r", self.rows)
 
-    def _pass(self, found: Pass, first: str, last: str) -> None:
+    def _pass(self, pass_: Pass, first: str, last: str) -> None:
         """Go over the elements of a row: accumulate, and write."""
         kernel = self.kernel
-        for number in found.sums:
+        for number in pass_.sums:
             node = kernel.nodes[number]
             wide = accumulated_in(node.operation, node.dtype)
             start = literal(np.asarray(identity(node.operation, wide), wide)[()], wide)
             self.do(f"{c_type(wide)} s{number} = {start};")
-        roots = [kernel.nodes[number].operands[0] for number in found.sums]
-        roots += [kernel.outputs[k].node for k in found.writes]
+        roots = [kernel.nodes[number].operands[0] for number in pass_.sums]
+        roots += [kernel.outputs[k].node for k in pass_.writes]
         self.begin(f"for ({self.index} j = {first}; j < {last}; j += {self.sharing})")
         self.counted("j", self.inner)
         self.elements(roots)
-        for number in found.sums:
+        for number in pass_.sums:
             self.do(f"s{number} = {self._combined(number, f's{number}', self._of_sum(number))};")
-        for k in found.writes:
+        for k in pass_.writes:
             self.do("if (live)")
             self.write(k)
         self.end()
@@ -212,16 +212,16 @@ class _Parts(_Rows):
         launches = (Launch(name, blocks, threads), Launch(last, self.count, SHARING))
         return CudaText(text, launches, scratch)
 
-    def _of_parts(self, name: str, found: Pass) -> str:
+    def _of_parts(self, name: str, pass_: Pass) -> str:
         """Return the function that reduces parts of rows."""
         size = -(-self.length // self.parts)
         self._place(f"blockIdx.x / {self.parts} * ({self.index}){self.together} + which")
         self.do(f"const {self.index} part = blockIdx.x % {self.parts};")
         self.do(f"const {self.index} end = (part + 1) * {size};")
         self.do(f"const {self.index} last = end < {self.length} ? end : {self.length};")
-        self.rows_needed(found.nodes)
-        self._pass(found, f"part * {size} + lane", "last")
-        for number in found.sums:
+        self.rows_needed(pass_.nodes)
+        self._pass(pass_, f"part * {size} + lane", "last")
+        for number in pass_.sums:
             place = f"{self._combined_at(number)}[r * {self.parts} + part]"
             self.do(f"if (live && lane == 0) {place} = {self.shared(number)};")
         return self.function(name, True)
@@ -242,8 +242,8 @@ class _Parts(_Rows):
             self.do(f"s{number} = {self._combined(number, f's{number}', 'value')};")
             self.end()
             self.reduce(number)
-        for found in passes(self.kernel):
-            self.rows_needed(found.nodes)
+        for pass_ in passes(self.kernel):
+            self.rows_needed(pass_.nodes)
         self._write_rows()
         return self.function(name, True)
 

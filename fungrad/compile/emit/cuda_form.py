@@ -104,14 +104,14 @@ class Form:
 
     def _offset(self, terms: Sequence[tuple[str, int]], first: int = 0) -> str:
         """Return the sum of places, each of which counts so many elements."""
-        found = []
+        summands = []
         for place, step in terms:
             if step and place != "0":
                 wide = f"({self.index}){place}"
-                found.append(wide if step == 1 else f"{wide} * {step}")
-        if first or not found:
-            found.append(str(first))
-        return " + ".join(found)
+                summands.append(wide if step == 1 else f"{wide} * {step}")
+        if first or not summands:
+            summands.append(str(first))
+        return " + ".join(summands)
 
     def _load(self, node: Node) -> str:
         access, step = self.kernel.operands[node.value], self.steps[node.value]
@@ -129,11 +129,11 @@ class Form:
         return f"a{array}[{self._offset(terms, access.origin)}]"
 
     def _inside(self, box: Box) -> str:
-        found = []
+        conditions = []
         for axis, low, high in box:
             place = self.here.get(axis, "0")
-            found.append(f"{low} <= {place} && {place} < {high}")
-        return " && ".join(found) or "1"
+            conditions.append(f"{low} <= {place} && {place} < {high}")
+        return " && ".join(conditions) or "1"
 
     # Nodes
 

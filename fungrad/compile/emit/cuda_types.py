@@ -174,19 +174,19 @@ def accumulated_in(operation: str, dtype: DType) -> DType:
 
 def prelude(text: str) -> str:
     """Return what the `text` of kernels needs before it."""
-    found = [f"DEVICE {of}" for name, of in _helpers() if f"{name}(" in text]
+    helpers = [f"DEVICE {of}" for name, of in _helpers() if f"{name}(" in text]
     halves = [f"DEVICE {of}" for name, of in _HALVES.items() if f"{name}(" in text]
     if halves:
-        found += ["#ifndef HALVES", *halves, "#endif"]
-    return "\n".join([PRELUDE, *found, ""])
+        helpers += ["#ifndef HALVES", *halves, "#endif"]
+    return "\n".join([PRELUDE, *helpers, ""])
 
 
 @functools.cache
 def _helpers() -> list[tuple[str, str]]:
     """Return the functions that kernels may call, by their names."""
-    found = [(f"complex_{c_type(z)}", z, part) for z, part in PARTS.items()]
+    constructors = [(f"complex_{c_type(z)}", z, part) for z, part in PARTS.items()]
     helpers = [
-        (name, _COMPLEX.format(name=c_type(z), part=c_type(part))) for name, z, part in found
+        (name, _COMPLEX.format(name=c_type(z), part=c_type(part))) for name, z, part in constructors
     ]
     for name, form in _FLOATS.items():
         helpers += [

@@ -159,9 +159,9 @@ def cholesky(
     x = names.node("load", dtype, value=0)
     row, column = [names.node("iota", I64, value=axis) for axis in (0, 1)]
     names.where(names.comparison("le", column, row), x, 0)
-    found = to.kernel(over_all(names.nodes, a.type.shape, (a.type,)), [factor], targets)
-    if found[0] != targets[0]:
-        to.move(targets[0], found[0])
+    outputs = to.kernel(over_all(names.nodes, a.type.shape, (a.type,)), [factor], targets)
+    if outputs[0] != targets[0]:
+        to.move(targets[0], outputs[0])
 
 
 def _of_diagonal(dtype: DType, n: int, logarithm: bool) -> Kernel:
@@ -170,15 +170,15 @@ def _of_diagonal(dtype: DType, n: int, logarithm: bool) -> Kernel:
     x = names.node("load", dtype, value=0)
     sign = names.node("reduce_prod", dtype, names.copysign(names.constant(1, dtype), x))
     size = names.node("reduce_sum", dtype, functions.log(names, names.absolute(x)))
-    found: list[Scalar] = [sign, size]
+    results: list[Scalar] = [sign, size]
     if not logarithm:
-        found = [names.multiply(sign, functions.exp(names, size))]
-    return reducing(names, n, dtype, found)
+        results = [names.multiply(sign, functions.exp(names, size))]
+    return reducing(names, n, dtype, results)
 
 
-def reducing(names: Namespace, n: int, dtype: DType, found: Sequence[Scalar]) -> Kernel:
+def reducing(names: Namespace, n: int, dtype: DType, results: Sequence[Scalar]) -> Kernel:
     """Return the kernel of nodes that reduce `n` numbers, given which of them are its results."""
-    outputs = tuple([Output(y.index, ArrayType((), dtype), False) for y in found])
+    outputs = tuple([Output(y.index, ArrayType((), dtype), False) for y in results])
     operands = (Access(ArrayType((n,), dtype), (0,)),)
     return Kernel((n,), 0, operands, tuple(names.nodes), outputs)
 
@@ -192,25 +192,25 @@ def determinant(
     factors, pivots = _new_factors(to, a)
     diagonal = to.part(factors, "0", (n,), (n + 1,))
     kernel = _of_diagonal(dtype, n, isinstance(primitive, Slogdet))
-    found = to.kernel(kernel, [diagonal], targets)
+    outputs = to.kernel(kernel, [diagonal], targets)
     sign = to.new(ArrayType((), dtype))
-    to.store(sign, to.load(found[0]))
+    to.store(sign, to.load(outputs[0]))
     with to.loop(n) as i:
         place = to.emit(f"add i64 {i}, 1")
         other = to.convert(to.at(pivots, i), PIVOTS, I64, 1)
         moved, value = to.emit(f"icmp ne i64 {place}, {other}"), to.load(sign)
         minus = to.compute("neg", dtype, value)
         to.store(sign, to.compute("select", dtype, moved, minus, value))
-    to.store(found[0], to.load(sign))
+    to.store(outputs[0], to.load(sign))
 
 
 def factorize(
     to: Function, primitive: Primitive, operands: Sequence[Place], targets: Targets
 ) -> list[Place]:
     """Write the factors of the transpose, and which rows were exchanged."""
-    found = [x if x.is_in_order else to.new(x.type) for x in (targets[0], targets[1])]
-    _factored(to, cast(to, operands[0], found[0].type.dtype), *found)
-    return found
+    outputs = [x if x.is_in_order else to.new(x.type) for x in (targets[0], targets[1])]
+    _factored(to, cast(to, operands[0], outputs[0].type.dtype), *outputs)
+    return outputs
 
 
 def solve_factored(
@@ -218,8 +218,8 @@ def solve_factored(
 ) -> list[Place]:
     """Write the solution of a system of which there are the factors."""
     factors, pivots, b = operands
-    found = _solved(to, factors, pivots, cast(to, b, factors.type.dtype), primitive.turned)
-    return [cast(to, found, primitive.dtype, targets[0])]
+    solution = _solved(to, factors, pivots, cast(to, b, factors.type.dtype), primitive.turned)
+    return [cast(to, solution, primitive.dtype, targets[0])]
 
 
 def cast(to: Function, x: Place, dtype: DType, target: Place | None = None) -> Place:

@@ -42,9 +42,9 @@ class Function(Places):
         """Return an index counted from the end if it is negative; fail if it is out of range."""
         negative = self.emit(f"icmp slt i64 {index}, 0")
         shifted = self.emit(f"add i64 {index}, {length}")
-        found = self.emit(f"select i1 {negative}, i64 {shifted}, i64 {index}")
-        self.fail_if(self.emit(f"icmp uge i64 {found}, {length}"))
-        return found
+        wrapped = self.emit(f"select i1 {negative}, i64 {shifted}, i64 {index}")
+        self.fail_if(self.emit(f"icmp uge i64 {wrapped}, {length}"))
+        return wrapped
 
     def clamped(self, index: str, limit: int) -> str:
         """Return an index moved into the range from 0 to a limit."""

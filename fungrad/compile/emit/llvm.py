@@ -198,16 +198,16 @@ class _Rows(Writer):
             if kernel.of_elements[number] and stages[number] > stage
             for v in node.operands
         ]
-        found = []
+        kept = []
         for v in dict.fromkeys(later):
             if stages[v] != stage or not kernel.of_elements[v] or v in self.spilled:
                 continue
             size = length * kernel.nodes[v].dtype.itemsize
             room = min(SPILLED, self.room - self.spilled_bytes)
             if size <= room and len(cone_of(kernel, [v], self.spilled)) > DEAR:
-                found.append(v)
+                kept.append(v)
                 self.spilled_bytes += size
-        return found
+        return kept
 
     def _row_buffer(self, number: int) -> str:
         """Return the address of memory for what a node is along a row."""

@@ -60,11 +60,11 @@ def while_function(name: str, step: While, inline: Inline) -> Definition:
 
 def _ending(carried: Sequence[str], body: Schedule, first: int) -> str:
     """Return the statement that returns the last carries, in C order; `first` of them is that of the body's inputs."""
-    found = []
+    returned = []
     for name, register in zip(carried, body.inputs[first:], strict=False):
         several = len(body.types[register].shape) > 1
-        found.append(f"np.ascontiguousarray({name})" if several else name)
-    return f"return [{', '.join(found)}]"
+        returned.append(f"np.ascontiguousarray({name})" if several else name)
+    return f"return [{', '.join(returned)}]"
 
 
 def _handing_on(carried: Sequence[str], returned: Sequence[str]) -> list[Line]:

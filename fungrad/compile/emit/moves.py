@@ -31,11 +31,11 @@ def view(to: Function, primitive: Primitive, operands: Sequence[Place]) -> Place
             steps[axis] = step
         return to.part(x, "0", primitive.shape, tuple(steps))
     impl = functools.partial(primitive.impl, np)
-    found = to.viewed(x, impl) or to.viewed(to.copy(x), impl)
-    if found is None:
+    viewed = to.viewed(x, impl) or to.viewed(to.copy(x), impl)
+    if viewed is None:
         raise Unsupported(f"{primitive} is no view")
     # An element is a scalar, of its own; and a view keeps what it shows alive, a copy does not.
-    return found if found.type.shape else to.copy(found)
+    return viewed if viewed.type.shape else to.copy(viewed)
 
 
 def _dynamic(to: Function, op: Any, x: Place, starts: Sequence[Place]) -> Place:
@@ -62,15 +62,15 @@ def dynamic_slice(
 ) -> Place:
     """Return a slice; an element is a scalar, of its own."""
     x, *starts = operands
-    found = _dynamic(to, primitive, x, starts)
-    return found if found.type.shape else to.copy(found)
+    part = _dynamic(to, primitive, x, starts)
+    return part if part.type.shape else to.copy(part)
 
 
 def _region(to: Function, x: Place, function: Callable[[Any], Any]) -> Place:
-    found = to.viewed(x, function)
-    if found is None:
+    region = to.viewed(x, function)
+    if region is None:
         raise Unsupported("a region that is no view")
-    return found
+    return region
 
 
 def _slice(to: Function, x: Place, axis: int, start: int, count: int) -> Place:
@@ -171,23 +171,23 @@ def _each(to: Function, indices: Sequence[Place]) -> Any:
     """Go over index arrays: yield the place in them, and the integers that they hold there."""
     with contextlib.ExitStack() as entered:
         places = [entered.enter_context(to.loop(n)) for n in indices[0].type.shape]
-        found = []
+        integers = []
         for x in indices:
             if x.type.dtype == np.uint64:
                 raise Unsupported("indices that may be beyond 64 bits with a sign")
-            found.append(to.convert(to.at(x, *places), x.type.dtype, I64, 1))
-        yield places, found
+            integers.append(to.convert(to.at(x, *places), x.type.dtype, I64, 1))
+        yield places, integers
 
 
 def gather(to: Function, primitive: Gather, operands: Sequence[Place], targets: Targets) -> Place:
     """Copy the elements at index arrays."""
     x, *indices = operands
     out = targets[0]
-    with _each(to, indices) as (places, found):
+    with _each(to, indices) as (places, integers):
         here = out
         for place in places:
             here = to.row(here, place)
-        to.move(here, _at(to, x, found))
+        to.move(here, _at(to, x, integers))
     return out
 
 
@@ -198,10 +198,10 @@ def scatter(to: Function, primitive: Scatter, target: Place, operands: Sequence[
         raise Unsupported("NumPy warns of NaN here")
     shape = (*indices[0].type.shape, *target.type.shape[len(indices) :])
     updates = _repeated(updates, updates.type.update(shape=shape))
-    with _each(to, indices) as (places, found):
+    with _each(to, indices) as (places, integers):
         for place in places:
             updates = to.row(updates, place)
-        to.move(_at(to, target, found), updates, primitive.kind)
+        to.move(_at(to, target, integers), updates, primitive.kind)
 
 
 def update_slice(

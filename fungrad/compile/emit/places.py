@@ -69,11 +69,11 @@ def _check(type_: ArrayType) -> None:
 
 def _offsets(shape: Shape, strides: Sequence[int]) -> Any:
     """Return how many elements each place of an array is from the first one."""
-    found: Any = np.zeros(shape, np.int64)
+    offsets: Any = np.zeros(shape, np.int64)
     for axis, step in enumerate(strides):
         others = (1,) * (len(shape) - axis - 1)
-        found = found + step * np.arange(shape[axis]).reshape(-1, *others)
-    return found
+        offsets = offsets + step * np.arange(shape[axis]).reshape(-1, *others)
+    return offsets
 
 
 class Places(Assembly):
@@ -263,10 +263,10 @@ class Places(Assembly):
 
     def identity(self, n: int, dtype: DType) -> Place:
         """Return the identity matrix of n rows."""
-        found = self.new(ArrayType((n, n), dtype))
-        self.fill(found, self.number(0, dtype))
-        self.fill(self.part(found, "0", (n,), (n + 1,)), self.number(1, dtype))
-        return found
+        matrix = self.new(ArrayType((n, n), dtype))
+        self.fill(matrix, self.number(0, dtype))
+        self.fill(self.part(matrix, "0", (n,), (n + 1,)), self.number(1, dtype))
+        return matrix
 
     def blocks(self, length: int, size: int) -> Iterator[tuple[str, int]]:
         """Yield where blocks of `size` begin, then the smaller rest."""

@@ -38,7 +38,7 @@ def dot_general(
     pairs, stack = primitive.contracting, primitive.batch_axes
     terms = math.prod([x.type.shape[a] for a in pairs[0]])
     # Amid what is padded, rows lie apart.
-    found = target = targets[0] if targets[0].is_in_order else to.new(targets[0].type)
+    product = target = targets[0] if targets[0].is_in_order else to.new(targets[0].type)
     if not (is_small(primitive, x.type, target.type) or is_medium(primitive, x.type, y.type)):
         raise Unsupported(f"{primitive} of {x.type} and {y.type}")
     x = to.turned(x, (*stack[0], *free_x, *pairs[0]))
@@ -57,8 +57,8 @@ def dot_general(
             Blocked(to, dtype).write(a, b, out)
         else:
             _Product(to, dtype, bool(pairs[0])).write(a, b, out)
-    if found != targets[0]:
-        to.move(targets[0], found)
+    if product != targets[0]:
+        to.move(targets[0], product)
     return targets[0]
 
 
@@ -138,8 +138,8 @@ class _Product(Tiles):
         to, dtype = self.to, self.dtype
         for row, rows in self.to.blocks(a.rows, ROWS):
             with to.loop(b.columns) as column:
-                found = self._sums(a, b, [self.to.plus(row, i) for i in range(rows)], column)
-                for i, value in enumerate(found):
+                sums = self._sums(a, b, [self.to.plus(row, i) for i in range(rows)], column)
+                for i, value in enumerate(sums):
                     terms = [(self.to.plus(row, i), out.down), (column, out.along)]
                     to.write(value, dtype, out.place.pointer, to.offset(terms))
 

@@ -334,12 +334,12 @@ class _Printer:
     def _operands(self, primitive: Primitive, operands: Sequence[Operand]) -> list[str]:
         """Return operands as source. Only NumPy's functions take literals for arrays."""
         name = self._name if broadcasts(primitive) else self._bound
-        found = [
+        texts = [
             name(r) if shape is None else f"{name(r)}.reshape({shape})" for r, shape in operands
         ]
         if primitive is select and not self.schedule.target.scalars and operands[0].shape is None:
-            found[0] = self._bound(operands[0].register)  # CuPy's `where` takes arrays to choose by
-        return found
+            texts[0] = self._bound(operands[0].register)  # CuPy's `where` takes arrays to choose by
+        return texts
 
     def _result(self, register: int, copied: bool) -> str:
         """Return a result as source: 0-d arrays as scalars."""

@@ -101,12 +101,12 @@ class Reading(Reductions):
     ) -> str:
         """Return elements that lie anywhere, read one by one."""
         dtype, base = self.kernel.operands[operand].type.dtype, self._base(operand)
-        found = []
+        elements = []
         for lane in range(lanes):
             terms = [(self.lane(x, I64, lanes, lane), step) for x, step in scattered]
             here = self.plus(self.offset([(place, 1), *terms]), lane * apart)
-            found.append(self.read(base, here, dtype, 1))
-        return self.beside(found, dtype)
+            elements.append(self.read(base, here, dtype, 1))
+        return self.beside(elements, dtype)
 
     def _base(self, operand: int) -> str:
         """Return the address of the array that an operand is."""
@@ -159,22 +159,22 @@ class Reading(Reductions):
         """Return whether a place is in a box."""
         if (known := self._known(node.value)) is not None:
             return splat(known, BOOL, lanes)
-        found = literal(True, BOOL)
+        holds = literal(True, BOOL)
         for axis, low, high in node.value:
             if self._settled(axis, low, high):
                 continue
             i = next((i for x, i in index if x.axes[-1] == axis), "0")
             from_low = self.plus(i, -low)
             within = self.emit(f"icmp ult i64 {from_low}, {high - low}")
-            found = self.emit(f"and i1 {found}, {within}")
-        return self.spread(found, BOOL, lanes)
+            holds = self.emit(f"and i1 {holds}, {within}")
+        return self.spread(holds, BOOL, lanes)
 
     def _moved_into(self, i: str, low: int, high: int) -> str:
         """Return the nearest index that is in a range."""
         if i.isdigit():
             return str(min(max(int(i), low), high - 1))
-        found = self.intrinsic("smax", I64, [i, str(low)], 1)
-        return self.intrinsic("smin", I64, [found, str(high - 1)], 1)
+        bounded = self.intrinsic("smax", I64, [i, str(low)], 1)
+        return self.intrinsic("smin", I64, [bounded, str(high - 1)], 1)
 
     def _settled(self, axis: int, low: int, high: int) -> bool | None:
         """Return whether all that is being gone over is in a range, or nothing of it; None if that differs."""
@@ -183,8 +183,8 @@ class Reading(Reductions):
         return low <= self.piece.first and self.piece.first + self.piece.length <= high
 
     def _known(self, box: Box) -> bool | None:
-        found = [self._settled(*part) for part in box]
-        return False if False in found else None if None in found else True
+        settled = [self._settled(*part) for part in box]
+        return False if False in settled else None if None in settled else True
 
     def pieces(self, last: Axis) -> list[Piece]:
         """Return the last axis in pieces, the longest one first."""
@@ -192,15 +192,15 @@ class Reading(Reductions):
         for box in boxes(self.kernel):
             ends.update([end for a, low, high in box if a == axis for end in (low, high)])
         cuts = sorted(ends)
-        found = [Piece(axis, a, b - a) for a, b in itertools.pairwise(cuts)]
-        return sorted(found, key=lambda piece: -piece.length)
+        parts = [Piece(axis, a, b - a) for a, b in itertools.pairwise(cuts)]
+        return sorted(parts, key=lambda piece: -piece.length)
 
     def _same(self) -> dict[int, int]:
         """Return the nodes that are the same as others, as what they choose by is known of the piece."""
-        nodes, found = self.kernel.nodes, dict[int, int]()
+        nodes, same = self.kernel.nodes, dict[int, int]()
         for number, node in enumerate(nodes):
             if node.operation == "select" and nodes[node.operands[0]].operation == "inside":
                 known = self._known(nodes[node.operands[0]].value)
                 if known is not None:
-                    found[number] = node.operands[1 if known else 2]
-        return found
+                    same[number] = node.operands[1 if known else 2]
+        return same

@@ -65,8 +65,8 @@ def routine_assembly(
     """
     writer = _Writer(steps, name, share)
     text = writer.function()
-    found = KernelText(text, writer.declarations, writer.parts, calls=writer.lapacks)
-    return found, writer.workspace * -(-writer.parts // writer.share)
+    routine = KernelText(text, writer.declarations, writer.parts, calls=writer.lapacks)
+    return routine, writer.workspace * -(-writer.parts // writer.share)
 
 
 def can_be_written(routine: Routine) -> bool:
@@ -106,9 +106,9 @@ class _Writer(Function):
             if x.type.nbytes > IN_REGISTERS
         }
         results = self._run(steps, inputs, wanted)
-        for target, found in zip(outputs, results, strict=True):
-            if found != target:
-                self.move(target, found)
+        for target, source in zip(outputs, results, strict=True):
+            if source != target:
+                self.move(target, source)
         self.do("ret i32 0")
         self.label("abort")
         self.do("%failure = load i32, ptr %failed")
@@ -182,9 +182,9 @@ class _Writer(Function):
         self.do(f"br i1 {due}, label %{look}, label %{on}")
         self.label(look)
         self.do("store i64 0, ptr %ticks")
-        found = self.emit(f"call i32 {INTERRUPTED}(ptr %context)")
-        stops = self.emit(f"icmp ne i32 {found}, 0")
-        self.fail_if(stops, found)
+        code = self.emit(f"call i32 {INTERRUPTED}(ptr %context)")
+        stops = self.emit(f"icmp ne i32 {code}, 0")
+        self.fail_if(stops, code)
         self.go(on)
 
     # Steps
@@ -214,8 +214,8 @@ class _Writer(Function):
                     registers[v] = frame.wanted.get(v) or self.new(frame.types[v])
             case Run():
                 operands = [registers[v] for v in step.operands]
-                found = self._run(step.body, operands, {})
-                registers |= dict(zip(step.results, map(self.copy, found), strict=True))
+                results = self._run(step.body, operands, {})
+                registers |= dict(zip(step.results, map(self.copy, results), strict=True))
             case Branch():
                 self._branch(step, frame)
             case Loop():
@@ -252,10 +252,10 @@ class _Writer(Function):
                         for v in step.results
                     ],
                 )
-                found = self._computed(step.primitive, operands, targets)
+                results = self._computed(step.primitive, operands, targets)
                 if step.copied:
-                    found = [self.copy(x) for x in found]
-                registers |= dict(zip(step.results, found, strict=True))
+                    results = [self.copy(x) for x in results]
+                registers |= dict(zip(step.results, results, strict=True))
 
     def _wanted(self, v: int, frame: Frame) -> Place | None:
         """Return where what a register will hold is wanted: what is to be padded, amid the padding, which is there then."""
@@ -332,8 +332,8 @@ class _Writer(Function):
         self.do(f"switch i64 {which}, label %{labels[-1]} [ {cases} ]")
         for branch, label in zip(step.branches, labels, strict=True):
             self.label(label)
-            found = self._run(branch, operands, {})
-            for target, x in zip(results, found, strict=True):
+            returned = self._run(branch, operands, {})
+            for target, x in zip(results, returned, strict=True):
                 self.move(target, x)
             self.do(f"br label %{end}")
         self.label(end)
@@ -357,11 +357,11 @@ class _Writer(Function):
             carries, wanted = handed.now()
             results = step.body.results[len(carries) :]
             wanted |= {r.register: x for r, x in zip(results, written, strict=True)}
-            found = self._run(step.body, [*constants, *carries, *given], wanted)
-            for target, x in zip(written, found[len(carries) :], strict=True):
+            returned = self._run(step.body, [*constants, *carries, *given], wanted)
+            for target, x in zip(written, returned[len(carries) :], strict=True):
                 if target != x:
                     self.move(target, x)
-            handed.on(found[: len(carries)])
+            handed.on(returned[: len(carries)])
             self._tick(since)
         registers |= dict(zip(step.carries, handed.last(), strict=True))
 

@@ -64,7 +64,7 @@ def _along(to: Function, x: Place, axis: int, reverse: bool) -> Place:
 
 def _position(to: Function, primitive: Any, x: Place, out: Place) -> Place:
     """Write the first index of the largest or smallest element along an axis, or of the first NaN."""
-    dtype, found = x.type.dtype, out
+    dtype, position = x.type.dtype, out
     lines = _along(to, x, primitive.axis, False)
 
     def better(s: Scalars, new: Scalar, best: Scalar) -> Scalar:
@@ -76,15 +76,15 @@ def _position(to: Function, primitive: Any, x: Place, out: Place) -> Place:
     with contextlib.ExitStack() as entered:
         for n in out.type.shape:
             index = entered.enter_context(to.loop(n))
-            found = to.row(found, index)
+            position = to.row(position, index)
             lines = to.row(to.turned(lines, (1, 0, *range(2, lines.type.ndim))), index)
         best = to.copy(to.row(lines, "0"))
-        to.store(found, "0")
+        to.store(position, "0")
         if (length := lines.type.shape[0]) > 1:
             with to.loop(length, "1") as i:
                 new = to.load(to.row(lines, i))
-                old, where = to.load(best), to.load(found)
+                old, where = to.load(best), to.load(position)
                 exceeds = to.recorded(better, dtype, [new, old], 1)
-                for place, value, before in ((best, new, old), (found, i, where)):
+                for place, value, before in ((best, new, old), (position, i, where)):
                     to.store(place, to.compute("select", place.type.dtype, exceeds, value, before))
     return out

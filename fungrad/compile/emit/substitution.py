@@ -32,16 +32,16 @@ def right_sides(to: Function, b: Place) -> Place:
     """Return a copy of right-hand sides that `substitute` can solve for: rows filled up to vectors, or columns if they are few."""
     n, columns = b.type.shape
     if columns <= FEW:
-        found = to.turned(to.new(b.type.update(shape=(columns, n))), (1, 0))
+        sides = to.turned(to.new(b.type.update(shape=(columns, n))), (1, 0))
     else:
         lanes = VECTOR_BYTES // b.type.dtype.itemsize
         wide = -(-columns // lanes) * lanes
         room = to.new(b.type.update(shape=(n, wide)))
         if wide > columns:
             to.fill(room, to.number(0, b.type.dtype))
-        found = to.part(room, "0", (n, columns), (wide, 1))
-    to.move(found, b)
-    return found
+        sides = to.part(room, "0", (n, columns), (wide, 1))
+    to.move(sides, b)
+    return sides
 
 
 def substitute(to: Function, a: Triangle, right: Place) -> None:

@@ -98,15 +98,15 @@ class _Rows:
 def _largest(to: Function, rows: _Rows) -> _Rows:
     """Return the greatest absolute value of each column, as a row."""
     dtype = rows.dtype
-    found = _Rows(to, to.part(rows.place, "0", (1, rows.columns), (rows.columns, 1)))
+    largest = _Rows(to, to.part(rows.place, "0", (1, rows.columns), (rows.columns, 1)))
     for i in range(rows.count):
         row = []
-        for (x, n), (y, _) in zip(rows.get(i), found.get(0), strict=True):
+        for (x, n), (y, _) in zip(rows.get(i), largest.get(0), strict=True):
             x = to.compute("abs", dtype, x, lanes=n)
             y = to.compute("abs", dtype, y, lanes=n)
             row.append((to.compute("max", dtype, x, y, lanes=n), n))
-        found.set(0, row)
-    return found
+        largest.set(0, row)
+    return largest
 
 
 def _eliminated(to: Function, a: Place, b: Place | None) -> tuple[_Rows, _Rows | None, str]:
@@ -215,14 +215,14 @@ def _of_diagonal(dtype: DType, n: int, logarithm: bool) -> Kernel:
     names = Namespace()
     x = names.node("load", dtype, value=0)
     one = names.constant(1, dtype)
-    found: list[Scalar] = []
+    results: list[Scalar] = []
     if logarithm:
-        found.append(names.node("reduce_prod", dtype, names.copysign(one, x)))
-        found.append(names.node("reduce_sum", dtype, functions.log(names, names.absolute(x))))
+        results.append(names.node("reduce_prod", dtype, names.copysign(one, x)))
+        results.append(names.node("reduce_sum", dtype, functions.log(names, names.absolute(x))))
     else:
-        found.append(names.node("reduce_prod", dtype, x))
-        found.append(names.node("reduce_prod", dtype, names.minimum(names.absolute(x), one)))
-    return reducing(names, n, dtype, found)
+        results.append(names.node("reduce_prod", dtype, x))
+        results.append(names.node("reduce_prod", dtype, names.minimum(names.absolute(x), one)))
+    return reducing(names, n, dtype, results)
 
 
 def determinant(
@@ -236,14 +236,14 @@ def determinant(
     logarithm = isinstance(primitive, Slogdet)
     if not logarithm:
         targets = Targets(to, [*targets.types, *targets.types], [targets[0], None])
-    found = to.kernel(_of_diagonal(dtype, n, logarithm), [diagonal], targets)
+    outputs = to.kernel(_of_diagonal(dtype, n, logarithm), [diagonal], targets)
     if not logarithm:  # what is lost on the way to a product may not be lost in all of it
         tiny = literal(np.finfo(dtype).tiny, dtype)
-        to.fail_if(to.compared("olt", dtype, 1, to.load(found[1]), tiny))
-    value = to.load(found[0])
+        to.fail_if(to.compared("olt", dtype, 1, to.load(outputs[1]), tiny))
+    value = to.load(outputs[0])
     minus = to.compute("neg", dtype, value)
     type_ = vector_type(dtype, 1)
-    to.store(found[0], to.emit(f"select i1 {odd}, {type_} {minus}, {type_} {value}"))
+    to.store(outputs[0], to.emit(f"select i1 {odd}, {type_} {minus}, {type_} {value}"))
 
 
 SYSTEMS: dict[type[Primitive], Callable[..., None]] = {
@@ -280,14 +280,14 @@ def computed(
     if (rule := factors.SHARED.get(type(primitive))) is not None:
         return rule(to, primitive, operands, targets)
     stack = operands[0].type.shape[:-2]
-    found = [targets[k] for k in range(len(targets.types))]
-    here, there = list(operands), list(found)
+    results = [targets[k] for k in range(len(targets.types))]
+    here, there = list(operands), list(results)
     with contextlib.ExitStack() as entered:
         for n in stack:
             i = entered.enter_context(to.loop(n))
             here, there = [to.row(x, i) for x in here], [to.row(x, i) for x in there]
         _of_matrices(to, primitive, here, there)
-    return found
+    return results
 
 
 def _of_matrices(

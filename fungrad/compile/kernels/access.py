@@ -75,8 +75,8 @@ class Access(NamedTuple):
                 here = np.clip(np.arange(space[axis]), *bounds.get(axis, (0, space[axis])))
                 shape = [-1 if a == axis else 1 for a in range(len(space))]
                 index.append(start + step * here.reshape(shape))
-        found = np.asarray(array, self.type.dtype)
-        return found[tuple(index)] if index else found.reshape((1,) * len(space))
+        values = np.asarray(array, self.type.dtype)
+        return values[tuple(index)] if index else values.reshape((1,) * len(space))
 
     def __str__(self) -> str:
         """Show the axes of the index space, and what part is read where that is not all."""
@@ -101,18 +101,18 @@ def box_text(box: Box) -> str:
 
 def inside(box: Box, space: Shape) -> Any:
     """Return whether each place of an index space is in a box."""
-    found: Any = np.ones((1,) * len(space), bool)
+    mask: Any = np.ones((1,) * len(space), bool)
     for axis, low, high in box:
         here = np.arange(space[axis])
         shape = [-1 if a == axis else 1 for a in range(len(space))]
-        found = found & ((low <= here) & (here < high)).reshape(shape)
-    return found
+        mask = mask & ((low <= here) & (here < high)).reshape(shape)
+    return mask
 
 
 def in_order(shape: Shape) -> tuple[int, ...]:
     """Return the strides, in elements, of an array in C order."""
-    found, step = [], 1
+    strides, step = [], 1
     for length in reversed(shape):
-        found.append(step)
+        strides.append(step)
         step *= length
-    return tuple(reversed(found))
+    return tuple(reversed(strides))

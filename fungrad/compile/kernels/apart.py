@@ -162,8 +162,8 @@ class _Parts(Draft):
                 self._add(dataclasses.replace(reduction, axes=axes), (total,), part, out)
             return
         shape = tuple([n for a, n in enumerate(part.shape) if a not in axes])
-        found = [self._add(reduction, (x,), part.update(shape=shape)) for x in parts]
-        self._add(Stack(len(shape)), tuple(found), self.types[out], out)
+        reduced = [self._add(reduction, (x,), part.update(shape=shape)) for x in parts]
+        self._add(Stack(len(shape)), tuple(reduced), self.types[out], out)
 
     def _parts(self, v: int) -> list[int]:
         """Return the parts of a variable: of a broadcast, they are broadcasts."""

@@ -77,21 +77,21 @@ class Builder:
         reduces = type(primitive) in REDUCERS
         self.here = self._own(types[inputs[0]].ndim if reduces else out.ndim)
         if isinstance(primitive, Gather):
-            found: Scalar | None = self._gathered(equation)
+            scalar: Scalar | None = self._gathered(equation)
         elif isinstance(primitive, Scatter):
-            found = self._written(equation)
+            scalar = self._written(equation)
         elif joined := parts(primitive, [types[v] for v in inputs], out.shape):
-            found = self._joined(joined, inputs)
+            scalar = self._joined(joined, inputs)
         else:
             operands = [self._operand(v, straight(types[v].ndim)) for v in inputs]
             if reduces:
                 operation, _ = REDUCERS[type(primitive)]
-                found = self.namespace.reduce(operation, *operands)
+                scalar = self.namespace.reduce(operation, *operands)
             else:
-                found = meaning(primitive, self.namespace, operands, out)
-        if found is None:
+                scalar = meaning(primitive, self.namespace, operands, out)
+        if scalar is None:
             return False
-        self.values[outputs[0]] = found
+        self.values[outputs[0]] = scalar
         return True
 
     def _own(self, ndim: int) -> Sequence[int]:
@@ -112,35 +112,35 @@ class Builder:
     def _joined(self, put_together: Sequence[Part], inputs: Sequence[int]) -> Scalar:
         """Record which of several arrays an element is of."""
         namespace, (*first, last) = self.namespace, put_together
-        found = self._operand(inputs[last.operand], last.lines, self._box(last.box))
+        element = self._operand(inputs[last.operand], last.lines, self._box(last.box))
         for operand, lines, part, added in reversed(first):
             box = self._box(part)
             x = self._operand(inputs[operand], lines, box)
-            x = namespace.add(found, x) if added else x
+            x = namespace.add(element, x) if added else x
             if box:
                 inside = namespace.node("inside", BOOL, value=box)
-                found = namespace.where(inside, x, found)
+                element = namespace.where(inside, x, element)
             else:
-                found = x
-        return found
+                element = x
+        return element
 
     def _box(self, box: Box) -> Box:
         return tuple(sorted([(self.here[axis], low, high) for axis, low, high in box]))
 
     def _gathered(self, equation: Equation) -> Scalar | None:
         """Record a read at index arrays."""
-        if (found := self.views.gathered(equation)) is None:
+        if (gathers := self.views.gathered(equation)) is None:
             return None
-        lines, indices = found
+        lines, indices = gathers
         places = [self._index(equation.inputs[i.operand], i) for i in indices]
         return self._operand(equation.inputs[0], lines, (), tuple(places))
 
     def _written(self, equation: Equation) -> Scalar | None:
         """Record which elements are updated at index arrays."""
-        if (found := self.views.written(equation, True)) is None:
+        if (writes := self.views.written(equation, True)) is None:
             return None
         x, updates, *_ = equation.inputs
-        lines, indices = found
+        lines, indices = writes
         hits = []
         for index in indices:
             here = self._counted(Line(self.here[index.axis]), I64)

@@ -47,9 +47,9 @@ def format_of(x: Scalar) -> Format:
 def quotient(s: Scalars, dividend: tuple[Scalar, Scalar], divisor: tuple[Scalar, Scalar]) -> Scalar:
     """Return the quotient of two sums of two numbers, and what it misses added."""
     inverse = 1.0 / divisor[0]
-    found = dividend[0] * inverse
-    missing = s.fma(-found, divisor[0], dividend[0]) + s.fma(-found, divisor[1], dividend[1])
-    return s.fma(missing, inverse, found)
+    estimate = dividend[0] * inverse
+    missing = s.fma(-estimate, divisor[0], dividend[0]) + s.fma(-estimate, divisor[1], dividend[1])
+    return s.fma(missing, inverse, estimate)
 
 
 def polynomial(s: Scalars, x: Scalar, coefficients: Coefficients) -> Scalar:

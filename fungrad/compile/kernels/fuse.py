@@ -44,8 +44,8 @@ SCALARS = 4
 
 def fuse(expr: Expr, every: bool = False, machine: Machine = HOST) -> tuple[Expr, list[Fused]]:
     """Return `expr` with kernels in place of what they compute, and the kernels: of what is worth it, or of `every` group."""
-    found = _Fuser(expr, every, machine)
-    return found.fused(), found.kernels
+    fuser = _Fuser(expr, every, machine)
+    return fuser.fused(), fuser.kernels
 
 
 class _Fuser:
@@ -168,9 +168,9 @@ class _Fuser:
             else:
                 self._close(group)
             cuts |= group.cuts if group is joined else frozenset()
-        found = self._opened(shape) if joined is None or not joined.open else joined
-        found.cuts |= cuts
-        return found
+        chosen = self._opened(shape) if joined is None or not joined.open else joined
+        chosen.cuts |= cuts
+        return chosen
 
     def _cuts(self, equation: Equation) -> frozenset[int]:
         joined = self.views.joined(equation, self._grows(equation))
@@ -185,18 +185,18 @@ class _Fuser:
         """Return the variables that an equation of elements reads, or of which it reads views, and where; none of others."""
         primitive, inputs, (out, *_) = equation
         if is_of_elements(primitive):
-            found = [(v, straight(self.types[v].ndim)) for v in inputs]
+            reads = [(v, straight(self.types[v].ndim)) for v in inputs]
         elif gathers := self.views.gathered(equation):
             lines, indices = gathers
-            found = [(inputs[0], lines), *[(inputs[i.operand], i.lines) for i in indices]]
+            reads = [(inputs[0], lines), *[(inputs[i.operand], i.lines) for i in indices]]
         elif writes := self.views.written(equation, self._grows(equation)):
             lines, indices = writes
-            found = [(inputs[0], straight(self.types[out].ndim)), (inputs[1], lines)]
-            found += [(inputs[i.operand], i.lines) for i in indices]
+            reads = [(inputs[0], straight(self.types[out].ndim)), (inputs[1], lines)]
+            reads += [(inputs[i.operand], i.lines) for i in indices]
         else:
             joined = self.views.joined(equation, self._grows(equation))
-            found = [(inputs[part.operand], part.lines) for part in joined]
-        return [self.views.path(v, lines)[-1] for v, lines in found]
+            reads = [(inputs[part.operand], part.lines) for part in joined]
+        return [self.views.path(v, lines)[-1] for v, lines in reads]
 
     def _fits(self, group: Group, reads: Sequence[tuple[int, Lines]], shape: Shape) -> bool:
         """Whether what is read of the group is at the same place: of rows, along them."""

@@ -92,8 +92,8 @@ class Kernel:
         """What it is given."""
         if not self.given:
             return [x.type for x in self.operands]
-        found = dict(zip(self.given, self.operands, strict=True))
-        return [found[k].type for k in range(len(found))]
+        by_position = dict(zip(self.given, self.operands, strict=True))
+        return [by_position[k].type for k in range(len(by_position))]
 
     def array_of(self, operand: int) -> int:
         """Return which of the arrays that it is given an operand is."""
@@ -166,19 +166,19 @@ class Kernel:
     @cached_property
     def stages(self) -> tuple[int, ...]:
         """Of each node, how many passes over the row come before it."""
-        found: list[int] = []
+        counts: list[int] = []
         for node in self.nodes:
-            stage = max([found[i] for i in node.operands], default=0)
-            found.append(stage + (node.operation in REDUCTIONS))
-        return tuple(found)
+            stage = max([counts[i] for i in node.operands], default=0)
+            counts.append(stage + (node.operation in REDUCTIONS))
+        return tuple(counts)
 
     @cached_property
     def last_pass(self) -> int:
         """The number of the last pass over a row."""
         sums = [n for n, node in enumerate(self.nodes) if node.operation in REDUCTIONS]
-        found = [self.stages[n] - 1 for n in sums]
-        found += [self.stages[x.node] for x in self.outputs if x.of_elements]
-        return max(found, default=0)
+        numbers = [self.stages[n] - 1 for n in sums]
+        numbers += [self.stages[x.node] for x in self.outputs if x.of_elements]
+        return max(numbers, default=0)
 
     def places_for(self, output: int) -> list[int]:
         """Return the operands over which an output can be written: nobody reads an element once the last pass has written there."""
@@ -210,8 +210,8 @@ class Kernel:
         wanted = [self.outputs[k] for k in outputs]
         operands = self.operands + tuple([Access(x.type, x.places) for x in wanted])
         given = (*self.given, *range(count, count + len(outputs))) if self.given else ()
-        found = dataclasses.replace(self, operands=operands, given=given)
-        return found.written({**self.over, **{k: count + n for n, k in enumerate(outputs)}})
+        kernel = dataclasses.replace(self, operands=operands, given=given)
+        return kernel.written({**self.over, **{k: count + n for n, k in enumerate(outputs)}})
 
     def check(self) -> Kernel:
         """Return self if well formed.

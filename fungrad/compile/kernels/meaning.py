@@ -70,16 +70,16 @@ def meaning(
     if computed_in(result.dtype) is None:
         return None
     try:
-        found = (
+        recorded = (
             namespace.complex(*operands)
             if primitive is complex_  # which sets parts of an array
             else primitive.impl(namespace, *operands)
         )
     except (NotScalar, TypeError, AttributeError):
         return None
-    if not isinstance(found, Scalar) or found.dtype != result.dtype:
+    if not isinstance(recorded, Scalar) or recorded.dtype != result.dtype:
         return None
-    return found
+    return recorded
 
 
 def operations_of(

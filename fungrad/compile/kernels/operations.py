@@ -33,9 +33,9 @@ def computed_in(dtype: DType) -> DType | None:
 
 def _complex(x: Any, y: Any) -> Any:
     """Return a complex number of its parts; unlike x + 1j y, for infinite ones too."""
-    found = np.empty(np.broadcast_shapes(np.shape(x), np.shape(y)), np.result_type(x, np.complex64))
-    found.real, found.imag = x, y
-    return found[()]
+    z = np.empty(np.broadcast_shapes(np.shape(x), np.shape(y)), np.result_type(x, np.complex64))
+    z.real, z.imag = x, y
+    return z[()]
 
 
 class NotScalar(Exception):

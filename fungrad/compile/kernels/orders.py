@@ -28,36 +28,38 @@ JOINS = (Concatenate, Roll, Stack)
 def turned(expr: Expr, given: Iterable[int] = ()) -> set[int]:
     """Return the variables that lie in another order than C's, if those `given` do: of transposed arrays, NumPy's functions make such."""
     types, copies = expr.types, copying(expr)
-    found = {v for v in given if types[v].ndim > 1}
-    ahead = set(found)  # also apart from the last two axes, which are those of matrices
+    reordered = {v for v in given if types[v].ndim > 1}
+    ahead = set(reordered)  # also apart from the last two axes, which are those of matrices
     spread: set[int] = set()  # along an axis before others: what is made of that may lie so, too
     for number, (primitive, inputs, outputs) in enumerate(expr.equations):
         if primitive.rearranges and (_spreads(primitive) or not spread.isdisjoint(inputs)):
             spread.update(outputs)
         elif isinstance(primitive, (Cast, *JOINS)) and not spread.isdisjoint(inputs):
-            found.update(outputs)
+            reordered.update(outputs)
         if isinstance(primitive, Permute):
             shape = types[inputs[0]].shape
             turns = [a for a in primitive.axes if shape[a] != 1]
             if turns != sorted(turns):
-                found.update(outputs)
+                reordered.update(outputs)
         elif (isinstance(primitive, DotGeneral) and _moves_axes(primitive)) or (
             isinstance(primitive, OfMatrices) and _by_columns(primitive, types[outputs[0]].shape)
         ):
-            found.update(outputs)
+            reordered.update(outputs)
         flow = primitive.uncut.control_flow if primitive.holds_programs else None
         if isinstance(flow, Choice):
-            flags = _turned_results(flow.branches, [v in found for v in inputs[1:]])
-            found.update(itertools.compress(outputs, flags))
+            flags = _turned_results(flow.branches, [v in reordered for v in inputs[1:]])
+            reordered.update(itertools.compress(outputs, flags))
         elif number not in copies and any(
-            v in ahead or (v in found and not _stacks(primitive, types[v].ndim))
+            v in ahead or (v in reordered and not _stacks(primitive, types[v].ndim))
             for v in followed(primitive, inputs)
         ):
-            found.update(outputs)
-        found.difference_update([v for v in outputs if types[v].ndim < 2])
-        if not found.isdisjoint(outputs) and _turns_ahead(primitive, not ahead.isdisjoint(inputs)):
+            reordered.update(outputs)
+        reordered.difference_update([v for v in outputs if types[v].ndim < 2])
+        if not reordered.isdisjoint(outputs) and _turns_ahead(
+            primitive, not ahead.isdisjoint(inputs)
+        ):
             ahead.update(outputs)
-    return found
+    return reordered
 
 
 def _stacks(primitive: Primitive, ndim: int) -> bool:

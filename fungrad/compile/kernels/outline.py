@@ -58,8 +58,8 @@ def outlined(
 
     `fits` says whether a routine can be compiled, and `has_form` whether an equation that holds no programs could be in one.
     """
-    found = _Outliner(expr, fits, has_form)
-    return found.outlined(), found.routines
+    outliner = _Outliner(expr, fits, has_form)
+    return outliner.outlined(), outliner.routines
 
 
 class _Outliner:
@@ -105,8 +105,8 @@ class _Outliner:
         self._close()
         if not self.routines:
             return self.expr
-        found = self.expr.with_equations(self.order)
-        return without_dead_code(found) if self.bypassed else found
+        expr = self.expr.with_equations(self.order)
+        return without_dead_code(expr) if self.bypassed else expr
 
     def _can_join(self, number: int) -> bool:
         """Whether an equation may be in a routine."""
@@ -145,14 +145,14 @@ class _Outliner:
                 return []
         elif not isinstance(primitive, DotGeneral) or not is_medium(primitive, *operands):
             return []
-        found, pending = [number], [*inputs]
+        numbers, pending = [number], [*inputs]
         while pending:
             v = pending.pop()
             made_by = self.views.get(v)
             if made_by is not None:
-                found.append(made_by)
+                numbers.append(made_by)
                 pending += self.given[made_by][0].inputs
-        return sorted({*found})
+        return sorted({*numbers})
 
     def _operations(self, equation: Equation) -> int:
         """Return about how many operations an equation is."""
@@ -237,8 +237,8 @@ class _Outliner:
         located = [self.given[number] for number in sorted(numbers)] + list(part.located())
         equations, sources = zip(*located, strict=True)
         given = self._given(equations)
-        found = dataclasses.replace(part, **given, equations=equations, sources=sources)
-        return found if self.fits(routine_of(found)) else part
+        extended = dataclasses.replace(part, **given, equations=equations, sources=sources)
+        return extended if self.fits(routine_of(extended)) else part
 
     def _given(self, equations: Sequence[Equation]) -> dict[str, Any]:
         """Return the inputs and constants of a program of some equations."""
@@ -260,7 +260,7 @@ def accumulating(expr: Expr) -> set[int]:
         return set()
     views, types = Views(expr, False), expr.types
     made: dict[int, int] = {}  # by variable, the equation that repeats a number
-    found: set[int] = set()
+    scatters: set[int] = set()
     for number, equation in enumerate(expr.equations):
         views.take(equation)
         primitive, inputs, outputs = equation
@@ -273,11 +273,11 @@ def accumulating(expr: Expr) -> set[int]:
             fits = {types[v].dtype for v in inputs} <= DTYPES and types[inputs[0]].dtype.kind != "b"
             sizes = all(types[v].size for v in inputs)
             if combines and narrow and fits and sizes and views.written(equation, True) is None:
-                found.add(number)
-    others = {v for n, e in enumerate(expr.equations) if n not in found for v in e.inputs}
+                scatters.add(number)
+    others = {v for n, e in enumerate(expr.equations) if n not in scatters for v in e.inputs}
     others.update(expr.outputs)
-    found -= {n for n in found if expr.equations[n].inputs[0] in others.intersection(made)}
-    return found | {made[v] for n in found if (v := expr.equations[n].inputs[0]) in made}
+    scatters -= {n for n in scatters if expr.equations[n].inputs[0] in others.intersection(made)}
+    return scatters | {made[v] for n in scatters if (v := expr.equations[n].inputs[0]) in made}
 
 
 def _programs(flow: ControlFlow) -> list[Expr]:

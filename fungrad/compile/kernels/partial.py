@@ -108,10 +108,10 @@ def _cut(
     kept = [k for k, axis in enumerate(others) if _in(access, axis)]
     shape = (*head, *[others[k].length for k in kept])
     axes = (*range(len(head)), *[ahead + k for k in kept])
-    found = Access(access.type.update(shape=shape), axes)
+    cut = Access(access.type.update(shape=shape), axes)
     if not start or not head:
-        return found
-    return found._replace(starts=(start, *[0] * len(kept)), steps=(1,) * len(shape))
+        return cut
+    return cut._replace(starts=(start, *[0] * len(kept)), steps=(1,) * len(shape))
 
 
 def _partial(kernel: Kernel, sums: Sequence[int]) -> Kernel:
@@ -145,5 +145,5 @@ def _last(kernel: Kernel, sums: Sequence[int], count: int) -> tuple[Kernel, tupl
         nodes.append(node)
     outputs = tuple([o._replace(node=place[o.node]) for o in kernel.outputs])
     safe = tuple([place[n] for n in kernel.safe])
-    found = Kernel((count,), 0, tuple(operands), tuple(nodes), outputs, safe)
-    return found.check(), numbers
+    last = Kernel((count,), 0, tuple(operands), tuple(nodes), outputs, safe)
+    return last.check(), numbers

@@ -49,14 +49,14 @@ def straight(ndim: int) -> Lines:
 
 def after(outer: Lines, inner: Lines) -> Lines:
     """Return where elements lie for places of `outer`, given where they lie for places of an array that lies so."""
-    found = []
+    lines = []
     for axis, start, step in inner:
         if axis is None:
-            found.append(Line(None, start, 1))
+            lines.append(Line(None, start, 1))
         else:
             further, first, apart = outer[axis]
-            found.append(Line(further, start + step * first, step * apart))
-    return tuple(found)
+            lines.append(Line(further, start + step * first, step * apart))
+    return tuple(lines)
 
 
 def through(primitive: Primitive, operand: ArrayType) -> Lines | None:
@@ -106,10 +106,10 @@ def parts(primitive: Primitive, types: Sequence[ArrayType], shape: Shape) -> lis
         case Concatenate():
             return _joined(primitive.axis, [t.shape[primitive.axis] for t in types], len(shape))
         case Stack():
-            found = _joined(primitive.axis, [1] * len(types), len(shape))
+            stacked = _joined(primitive.axis, [1] * len(types), len(shape))
             others = [a for a in range(len(shape)) if a != primitive.axis]
             lines = tuple([Line(a) for a in others])
-            return [part._replace(lines=lines) for part in found]
+            return [part._replace(lines=lines) for part in stacked]
         case Roll():
             return _rolled(primitive, shape)
         case UpdateSlice():
@@ -137,13 +137,13 @@ def _padded(primitive: Pad, value: ArrayType, operand: Shape, shape: Shape) -> l
 
 def _joined(axis: int, lengths: Sequence[int], ndim: int) -> list[Part]:
     """Return arrays one behind the other along an axis."""
-    found, first = [], 0
+    joined, first = [], 0
     for operand, length in enumerate(lengths):
         lines = [Line(a, -first) if a == axis else Line(a) for a in range(ndim)]
         if length:
-            found.append(Part(operand, tuple(lines), ((axis, first, first + length),)))
+            joined.append(Part(operand, tuple(lines), ((axis, first, first + length),)))
         first += length
-    return found
+    return joined
 
 
 def _rolled(primitive: Roll, shape: Shape) -> list[Part] | None:

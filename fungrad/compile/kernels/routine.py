@@ -199,16 +199,16 @@ def _work_of(step: Call, types: Sequence[ArrayType]) -> int:
 def calls(steps: Schedule) -> int:
     """Return how many functions a schedule calls; one more for stacks of matrices, many if it has loops."""
     types = steps.types
-    found = 0
+    count = 0
     for step in steps.steps:
         if isinstance(step, (Loop, While)):
             return ENDLESS
         if isinstance(step, (Call, Into, Assign, Branch)) and not step.primitive.rearranges:
-            found += 1
+            count += 1
             if isinstance(step, Call):
                 operands = [types[v] for v, _ in step.operands]
-                found += height(step.primitive, operands) > STACK
-    return found
+                count += height(step.primitive, operands) > STACK
+    return count
 
 
 def height(primitive: Primitive, operands: Sequence[ArrayType]) -> int:

@@ -142,14 +142,14 @@ class Scalars:
         if len(dtypes) != 1:
             raise NotScalar(f"operands of dtypes {dtypes}")
         (dtype,) = dtypes
-        found = []
+        scalars = []
         for x in values:
             if not isinstance(x, Scalar):
                 if np.ndim(x) or kind_of(dtype) not in _BESIDE.get(type(x), "biufc"):
                     raise NotScalar(f"{x!r} beside {dtype}")
                 x = self.constant(x, dtype)
-            found.append(x)
-        return tuple(found)
+            scalars.append(x)
+        return tuple(scalars)
 
     def arithmetic(self, operation: str, *values: Any, kinds: str = "iuf") -> Scalar:
         """Return the result of an operation that keeps the dtype, which is of one of `kinds`."""
@@ -268,8 +268,8 @@ class Scalars:
         if (kind := kind_of(x.dtype)) not in "if":
             raise NotScalar(f"sign of {x.dtype}")
         positive = self.where(self.comparison("gt", x, zero), one, x if kind == "f" else zero)
-        found = self.where(self.comparison("lt", x, zero), self.negative(one), positive)
-        return self.where(self.comparison("eq", x, zero), zero, found)
+        nonzero = self.where(self.comparison("lt", x, zero), self.negative(one), positive)
+        return self.where(self.comparison("eq", x, zero), zero, nonzero)
 
     def __getattr__(self, name: str) -> Callable[..., Scalar]:
         """Return a function of `_NAMED`."""

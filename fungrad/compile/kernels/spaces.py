@@ -25,30 +25,30 @@ def merged(kernel: Kernel, axes: Sequence[int]) -> list[Axis]:
     counting.update([axis for box in boxes(kernel) for axis, _, _ in box])
     arrays: list[Access | Output] = [*kernel.operands, *kernel.outputs]
     steps = [strides(x) for x in arrays]
-    found: list[Axis] = []
+    joined: list[Axis] = []
     for axis in axes:
         length = kernel.space[axis]
         if length == 1:
             continue
-        last = found[-1] if found else Axis(1, (axis,))
+        last = joined[-1] if joined else Axis(1, (axis,))
         before = last.axes[-1]
         if before == axis or not counting.isdisjoint((axis, before)):
-            found.append(Axis(length, (axis,)))
+            joined.append(Axis(length, (axis,)))
         elif all(step.get(before, 0) == step.get(axis, 0) * length for step in steps):
-            found[-1] = Axis(last.length * length, (*last.axes, axis))
+            joined[-1] = Axis(last.length * length, (*last.axes, axis))
         else:
-            found.append(Axis(length, (axis,)))
-    return found
+            joined.append(Axis(length, (axis,)))
+    return joined
 
 
 def strides(array: Access | Output) -> dict[int, int]:
     """Return how many elements of an array lie between places, by axis of the index space."""
     if isinstance(array, Access):
-        found: dict[int, int] = {}
+        distances: dict[int, int] = {}
         for axis, _, step, apart in array.lines:
             if axis is not None and axis >= 0:
-                found[axis] = step * apart
-        return found
+                distances[axis] = step * apart
+        return distances
     given = in_order(array.type.shape) if array.strides is None else array.strides
     return dict(zip(array.places, given, strict=True))
 
@@ -78,11 +78,11 @@ def boxes(kernel: Kernel) -> list[Box]:
 
 def nodes_needed(kernel: Kernel) -> set[int]:
     """Return the nodes that outputs depend on."""
-    found = {output.node for output in kernel.outputs} | {*kernel.safe}
+    needed = {output.node for output in kernel.outputs} | {*kernel.safe}
     for number in range(len(kernel.nodes) - 1, -1, -1):
-        if number in found:
-            found.update(kernel.nodes[number].operands)
-    return found
+        if number in needed:
+            needed.update(kernel.nodes[number].operands)
+    return needed
 
 
 class Pass(NamedTuple):
@@ -105,7 +105,7 @@ class Pass(NamedTuple):
 
 def passes(kernel: Kernel) -> list[Pass]:
     """Return the passes over a row, in order; what the last ones have nodes of rows alone for is no pass over elements."""
-    stages, needed, found = kernel.stages, nodes_needed(kernel), []
+    stages, needed, all_passes = kernel.stages, nodes_needed(kernel), []
     reductions = [n for n in needed if kernel.nodes[n].operation in REDUCTIONS]
     for stage in range(max(stages, default=0) + 1):
         nodes = [n for n in needed if stages[n] == stage and not kernel.of_elements[n]]
@@ -115,15 +115,15 @@ def passes(kernel: Kernel) -> list[Pass]:
             for k, output in enumerate(kernel.outputs)
             if output.of_elements and stages[output.node] == stage
         ]
-        found.append(Pass(sorted(nodes), sorted(sums), writes))
-    return found
+        all_passes.append(Pass(sorted(nodes), sorted(sums), writes))
+    return all_passes
 
 
 def axes_of(kernel: Kernel) -> list[frozenset[int]]:
     """Return along which axes of the index space each node differs."""
-    found: list[frozenset[int]] = []
+    by_node: list[frozenset[int]] = []
     for node in kernel.nodes:
-        axes = frozenset[int]().union(*[found[i] for i in node.operands])
+        axes = frozenset[int]().union(*[by_node[i] for i in node.operands])
         if node.operation == "load":
             axes |= strides(kernel.operands[node.value]).keys()
         elif node.operation == "iota":
@@ -132,8 +132,8 @@ def axes_of(kernel: Kernel) -> list[frozenset[int]]:
             axes |= {axis for axis, _, _ in node.value}
         elif node.operation in REDUCTIONS:
             axes -= {*range(kernel.rows, len(kernel.space))}
-        found.append(axes)
-    return found
+        by_node.append(axes)
+    return by_node
 
 
 def cone_of(

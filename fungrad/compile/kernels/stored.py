@@ -31,8 +31,8 @@ class Stored(Scalars):
             return super().arithmetic(operation, *operands, kinds=kinds)
         if operation in ("max", "min"):
             self.ordered(*operands)
-        found = super().arithmetic(operation, *self.widened(*operands), kinds=kinds)
-        return self.convert(found, dtype)
+        wide = super().arithmetic(operation, *self.widened(*operands), kinds=kinds)
+        return self.convert(wide, dtype)
 
     def comparison(self, operation: str, x: Any, y: Any) -> Scalar:
         operands = self.operands(x, y)
@@ -90,10 +90,10 @@ class Stored(Scalars):
         return super().where(p, x, y)
 
     def sign(self, x: Scalar) -> Scalar:
-        found = super().sign(x)
+        usual = super().sign(x)
         if is_added(x.dtype):  # in ml_dtypes zero keeps its sign
-            return self.where(self.comparison("eq", x, 0), x, found)
-        return found
+            return self.where(self.comparison("eq", x, 0), x, usual)
+        return usual
 
     # Complex numbers
 

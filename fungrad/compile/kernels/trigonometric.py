@@ -107,9 +107,9 @@ def tan(s: Scalars, x: Scalar) -> Scalar:
     cosine_low = (turn.cosine[0] - cosine) + turn.cosine[1]
     dividend, dividend_low = s.where(odd, cosine, sine), s.where(odd, cosine_low, sine_low)
     divisor, divisor_low = s.where(odd, sine, cosine), s.where(odd, sine_low, cosine_low)
-    found = quotient(s, (dividend, dividend_low), (divisor, divisor_low))
+    tangent = quotient(s, (dividend, dividend_low), (divisor, divisor_low))
     negative = s.arithmetic("shl", turn.quadrant, 8 * x.dtype.itemsize - 1) ^ s.bits(x)
-    return flip_sign(s, found, negative)
+    return flip_sign(s, tangent, negative)
 
 
 def moderate(s: Scalars, x: Scalar) -> Scalar:

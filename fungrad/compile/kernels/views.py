@@ -64,17 +64,17 @@ class Views:
 
     def path(self, v: int, lines: Lines) -> list[tuple[int, Lines]]:
         """Return a variable, what it is a view of, and so on, with where in each of them the elements lie; no broadcasts."""
-        found: list[tuple[int, Lines]] = []
-        while v in self.made and len(found) < DEEPEST:
+        views: list[tuple[int, Lines]] = []
+        while v in self.made and len(views) < DEEPEST:
             primitive, inputs = self.made[v]
             if isinstance(primitive, Iota):
                 break
             if not isinstance(primitive, Broadcast):
-                found.append((v, lines))
+                views.append((v, lines))
             inner = through(primitive, self.types[inputs[0]])
             assert inner is not None
             lines, (v,) = after(lines, inner), inputs
-        return [*found, (v, lines)]
+        return [*views, (v, lines)]
 
     def counting(self, v: int) -> Iota | None:
         """Return what counts, if that is what a variable is."""
@@ -109,8 +109,8 @@ class Views:
             return []
         if type_.dtype not in DTYPES or not type_.shape:
             return []
-        found = parts(primitive, [self.types[v] for v in inputs], type_.shape) or []
-        cuts = cuts_of(found, type_.shape)
+        put_together = parts(primitive, [self.types[v] for v in inputs], type_.shape) or []
+        cuts = cuts_of(put_together, type_.shape)
         if (
             cuts
             and self.machine.vectors
@@ -122,7 +122,7 @@ class Views:
                 return []  # the others stay where they are
             if primitive.kind == "add" and type_.dtype.kind == "b":
                 return []
-        return found
+        return put_together
 
     def gathered(self, equation: Equation) -> tuple[Lines, list[Index]] | None:
         """Return where the elements lie that are read at index arrays; None of anything else, or if NumPy does it as well."""
@@ -179,10 +179,16 @@ def last_of(shape: Shape) -> int:
     return max([a for a, n in enumerate(shape) if n != 1], default=len(shape) - 1)
 
 
-def cuts_of(found: Sequence[Part], shape: Shape) -> frozenset[int]:
+def cuts_of(put_together: Sequence[Part], shape: Shape) -> frozenset[int]:
     """Return where along the last axis one part ends and another begins."""
-    if not found:
+    if not put_together:
         return frozenset()
     last = last_of(shape)
-    ends = {end for part in found for axis, *between in part.box if axis == last for end in between}
+    ends = {
+        end
+        for part in put_together
+        for axis, *between in part.box
+        if axis == last
+        for end in between
+    }
     return frozenset(ends - {0, shape[last]})

@@ -73,7 +73,7 @@ class _Blocker:
         self.types = expr.types
         self.given = list(expr.located())
         self.order: list[tuple[Equation, Source | None]] = []
-        self.found = False
+        self.any_blocks = False
         self.spread = {
             e.outputs[0]: n
             for n, e in enumerate(expr.equations)
@@ -102,7 +102,7 @@ class _Blocker:
                     self._close(number)
                 self.order.append(self.given[number])
         self._close(len(self.given))
-        if not self.found:
+        if not self.any_blocks:
             return None
         return without_dead_code(self.expr.with_equations(self.order))
 
@@ -133,7 +133,7 @@ class _Blocker:
         if blocks is None:
             self.order += [self.given[n] for n in group]
             return
-        self.found = True
+        self.any_blocks = True
         self.order.append((blocks, self.given[group[-1]][1]))
 
     def _blocks(self, group: Sequence[int], made: set[int], number: int) -> Equation | None:

@@ -213,13 +213,13 @@ def of_chunk(parts: Cut, size: int, reverse: bool, loop_of: LoopOf) -> Program:
             taken = [values[v] for v in parts.chain_in]
             stepped = chain(*[constants[i] for i in parts.chain_fixed], *state, *taken)
         values |= zip(parts.chain_out, stepped[len(chained) :], strict=True)
-        found = at_once(parts.after, [values[v] for v in parts.after_in])
-        terms = found[len(found) - len(parts.sums) :]
+        outputs = at_once(parts.after, [values[v] for v in parts.after_in])
+        terms = outputs[len(outputs) - len(parts.sums) :]
         last = dict(zip(chained, stepped, strict=False))
         last |= {
             i: add(given[i], ReduceSum((0,))(x)) for i, x in zip(parts.sums, terms, strict=True)
         }
-        return [*[last[i] for i in range(len(carries))], *found[: len(found) - len(terms)]]
+        return [*[last[i] for i in range(len(carries))], *outputs[: len(outputs) - len(terms)]]
 
     blocks = [types[v].update(shape=(size, *types[v].shape)) for v in parts.rows]
     taken = [*parts.before.input_types[:fixed], *[types[v] for v in carries], *blocks]

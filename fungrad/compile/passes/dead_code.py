@@ -25,5 +25,5 @@ def without_dead_code(expr: Expr, effects: bool = True) -> Expr:
             needed.update(inputs)
             kept.append((equation, source))
     constants = {v: c for v, c in expr.constants.items() if v in needed}
-    found = expr.with_equations(kept[::-1], constants=constants)
-    return found.check() if check_exprs.get() else found
+    live = expr.with_equations(kept[::-1], constants=constants)
+    return live.check() if check_exprs.get() else live

@@ -33,15 +33,15 @@ class Spelled(Calling):
 def lowered(expr: Expr) -> Expr:
     """Return `expr` with the programs of primitives that stand for one, and of those in these."""
     while True:
-        found = False
+        changed = False
         equations = []
         for equation in expr.equations:
             if isinstance(equation.primitive, Standing):
                 program = equation.primitive.lowered([expr.types[v] for v in equation.inputs])
                 if program is not None:
-                    found = True
+                    changed = True
                     equation = Equation(Spelled(program), equation.inputs, equation.outputs)
             equations.append(equation)
-        if not found:
+        if not changed:
             return expr
         expr = inline(dataclasses.replace(expr, equations=tuple(equations)))

@@ -47,11 +47,11 @@ class _Sharing:
         for number, ((primitive, ins, outputs), source) in enumerate(self.expr.located()):
             inputs = tuple([self.same.get(v, v) for v in ins])
             if len(outputs) == 1:
-                found = self._simpler(primitive, inputs, outputs[0])
-                if found is None:
+                simpler = self._simpler(primitive, inputs, outputs[0])
+                if simpler is None:
                     continue
-                primitive, inputs = found
-                self.made_by[outputs[0]] = found
+                primitive, inputs = simpler
+                self.made_by[outputs[0]] = simpler
                 if isinstance(primitive, SLICES):
                     number = self.places.setdefault(outputs[0], number)
             if not (primitive.effect or primitive.meets):
@@ -92,13 +92,13 @@ class _Sharing:
                     return Broadcast(shape, tuple(range(len(shape)))), (self._constant(value),)
         for row in rows_of(primitive):
             match = self._match(row, primitive, inputs, out)
-            found = None if match is None else row.rewrite(match)
-            if isinstance(found, int):
-                if self.types[out] is self.types[found]:
-                    self.same[out] = found
+            rewritten = None if match is None else row.rewrite(match)
+            if isinstance(rewritten, int):
+                if self.types[out] is self.types[rewritten]:
+                    self.same[out] = rewritten
                     return None
-            elif found is not None:
-                primitive, inputs, place = found
+            elif rewritten is not None:
+                primitive, inputs, place = rewritten
                 if place is not None:
                     self.places[out] = self.places[place]
         return primitive, inputs

@@ -35,7 +35,7 @@ def compile_kernels(xp: ModuleType, kernels: Sequence[Kernel]) -> list[Callable[
         texts.append(named[plain])
     text = "\n".join([x.text for x in named.values()])
     module = xp.RawModule(code=prelude(text) + text, options=OPTIONS)
-    return [_function(xp, module, *found) for found in zip(kernels, texts, strict=True)]
+    return [_function(xp, module, *pair) for pair in zip(kernels, texts, strict=True)]
 
 
 def _function(xp: ModuleType, module: Any, kernel: Kernel, text: CudaText) -> Callable[..., Any]:

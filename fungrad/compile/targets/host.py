@@ -219,7 +219,7 @@ def compile_kernels(kernels: Sequence[Function]) -> list[Callable[..., Any]]:
 
     Each is compiled by itself, so that nobody has to wait long for the compiler, and equal ones once.
     """
-    found = []
+    functions = []
     _give_back()
     for kernel in kernels:
         text, table = assembly(kernel)
@@ -227,9 +227,9 @@ def compile_kernels(kernels: Sequence[Function]) -> list[Callable[..., Any]]:
         function = _functions.get(key)
         if function is None:
             function = _functions[key] = _made(text, table)
-        found.append(function)
+        functions.append(function)
     _give_back()
-    return found
+    return functions
 
 
 _functions: weakref.WeakValueDictionary[bytes, Callable[..., Any]] = weakref.WeakValueDictionary()
@@ -315,10 +315,10 @@ def _linked(code: bytes, names: Sequence[str]) -> Any:
 
 def _lasting(text: str, names: Sequence[str]) -> Any:
     """Return what finds symbols of LLVM's assembly; it stays when Python ends."""
-    found = _linked(machine_code(text), names)
-    for kept in (found, _linker()):
+    linked = _linked(machine_code(text), names)
+    for kept in (linked, _linker()):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
-    return found
+    return linked
 
 
 _libraries = itertools.count()

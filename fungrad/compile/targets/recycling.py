@@ -38,8 +38,8 @@ def handler(link: Link) -> int:
     """Return the address of the capsule that NumPy takes for the allocator. It stays for ever: arrays may outlive all else."""
     symbols = link(recycling_assembly(), (HANDLER, GIVE_BACK, KEPT, TABLE))
     library = ctypes.CDLL(None)
-    found = [ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in FUNCTIONS]
-    filled = (ctypes.c_void_p * len(found))(*found)
+    addresses = [ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in FUNCTIONS]
+    filled = (ctypes.c_void_p * len(addresses))(*addresses)
     ctypes.memmove(symbols[TABLE], filled, ctypes.sizeof(filled))
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(_NAME))
     make = ctypes.pythonapi.PyCapsule_New

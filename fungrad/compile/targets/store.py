@@ -47,9 +47,9 @@ def folder() -> str:
     asked = os.environ.get("FUNGRAD_CACHE_DIR", "")
     if asked.lower() == "off":
         return ""
-    found = os.path.expanduser(asked or os.path.join(_caches(), "fungrad"))
-    if os.path.isabs(found):
-        return found
+    path = os.path.expanduser(asked or os.path.join(_caches(), "fungrad"))
+    if os.path.isabs(path):
+        return path
     if asked:
         raise ValueError(
             f"the environment variable FUNGRAD_CACHE_DIR is {asked!r}; it can be the full path of a folder, or off"
@@ -69,16 +69,16 @@ def _caches() -> str:
 def trouble(path: str) -> str:
     """Return why a folder is not used; "" if it can be, or could be once it is made."""
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except FileNotFoundError:
         return _cannot_be_made(path)
     except OSError as error:
         return f"{path}: {error.strerror}"
-    if stat.S_ISLNK(found.st_mode):
+    if stat.S_ISLNK(status.st_mode):
         return f"{path} is a symbolic link"
-    if not stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISDIR(status.st_mode):
         return f"{path} is not a folder"
-    reason = _open_to_others(found)
+    reason = _open_to_others(status)
     return reason and f"{path} {reason}"
 
 
@@ -96,12 +96,12 @@ def _cannot_be_made(path: str) -> str:
     return ""
 
 
-def _open_to_others(found: os.stat_result) -> str:
+def _open_to_others(status: os.stat_result) -> str:
     """Return why a file or folder may be of somebody else's making."""
     if hasattr(os, "geteuid"):  # elsewhere, folders of a user's are closed to others by lists
-        if found.st_uid != os.geteuid():
+        if status.st_uid != os.geteuid():
             return "belongs to somebody else"
-        if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             return "can be written by others"
     return ""
 
@@ -115,12 +115,12 @@ def get(key: bytes) -> bytes | None:
     with contextlib.suppress(OSError):
         # Should the folder be another by now: a file that is ours, and whose head is right, we have made.
         with open(path, "rb", opener=_opener) as file:
-            found = os.fstat(file.fileno())
-            fits = found.st_size <= _HEAD.size + LIMIT // SHARE
-            data = file.read(found.st_size) if fits and not _open_to_others(found) else b""
+            status = os.fstat(file.fileno())
+            fits = status.st_size <= _HEAD.size + LIMIT // SHARE
+            data = file.read(status.st_size) if fits and not _open_to_others(status) else b""
         code = data[_HEAD.size :]
         if data[: _HEAD.size] == _head(key, code):
-            _touch(path, found)
+            _touch(path, status)
             return code
         os.unlink(path)
     return None
@@ -174,9 +174,9 @@ def _head(key: bytes, code: bytes) -> bytes:
     return _HEAD.pack(_MAGIC, FORMAT, len(code), key, hashlib.sha256(code).digest())
 
 
-def _touch(path: str, found: os.stat_result) -> None:
+def _touch(path: str, status: os.stat_result) -> None:
     """Note that a file is used: seldom, as that is a write."""
-    if abs(time.time() - found.st_mtime) > DAY:
+    if abs(time.time() - status.st_mtime) > DAY:
         with contextlib.suppress(OSError):
             os.utime(path)
 
@@ -200,8 +200,8 @@ def _files(place: str) -> Iterator[tuple[float, int, str]]:
         for entry in entries:
             if _NAME.fullmatch(entry.name):
                 with contextlib.suppress(OSError):  # others may remove it
-                    found = entry.stat(follow_symlinks=False)
-                    yield found.st_mtime, found.st_size, entry.path
+                    status = entry.stat(follow_symlinks=False)
+                    yield status.st_mtime, status.st_size, entry.path
 
 
 def _sweep(place: str) -> None:

@@ -31,9 +31,9 @@ def __getattr__(name: str) -> _Any:
     from fungrad.numpy.elsewhere import unknown_name
 
     if name in _HOME:
-        found = getattr(_importlib.import_module(f"fungrad.lax.linalg.{_HOME[name]}"), name)
-        globals()[name] = found
-        return found
+        attribute = getattr(_importlib.import_module(f"fungrad.lax.linalg.{_HOME[name]}"), name)
+        globals()[name] = attribute
+        return attribute
     if name.endswith("_p") and not name.startswith("_"):
         raise AttributeError(
             f"fungrad.lax.linalg has no {name!r}, a primitive of JAX's own: call {name[:-2]}"

@@ -230,13 +230,13 @@ def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
     array([1, 0, 2], dtype=int32)
     """
     name = "lu_pivots_to_permutation"
-    found = array_of(name, "pivots", pivots)
-    type_ = type_of(found)
+    interchanges = array_of(name, "pivots", pivots)
+    type_ = type_of(interchanges)
     if type_.dtype.kind not in "iu" or not type_.shape or type_.shape[-1] > permutation_size:
         raise TypeError(
             f"lax.linalg.{name} takes integers of shape (..., k) with k <= {permutation_size}, got {type_}"
         )
-    return Cast(np.dtype(np.int32))(Permutation(permutation_size)(found))
+    return Cast(np.dtype(np.int32))(Permutation(permutation_size)(interchanges))
 
 
 @public_like(lu)

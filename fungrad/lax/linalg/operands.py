@@ -13,8 +13,8 @@ from fungrad.primitives.elementwise import Cast
 
 def arrays_of(name: str, **named: Any) -> list[Any]:
     """Return arrays in the one dtype that their linear algebra has, of single or double precision."""
-    found = [array_of(name, argument, x) for argument, x in named.items()]
-    types = [type_of(x) for x in found]
+    arrays = [array_of(name, argument, x) for argument, x in named.items()]
+    types = [type_of(x) for x in arrays]
     dtype = np.result_type(*[t.dtype for t in types])
     if dtype.kind in "biu":
         dtype = np.dtype(np.float64)
@@ -23,7 +23,7 @@ def arrays_of(name: str, **named: Any) -> list[Any]:
             f"lax.linalg.{name} takes arrays of single or double precision, got "
             f"{', '.join(map(str, types))}; convert with x.astype(float)"
         )
-    return [x if t.dtype == dtype else Cast(dtype)(x) for x, t in zip(found, types, strict=True)]
+    return [x if t.dtype == dtype else Cast(dtype)(x) for x, t in zip(arrays, types, strict=True)]
 
 
 def check(name: str, fits: bool, what: str, *arrays: Any) -> None:

@@ -48,6 +48,6 @@ def __getattr__(name: str) -> _Any:
 
     if name not in _HOME:
         raise unknown_name("fungrad.nn.losses", name, __all__)
-    found = getattr(_importlib.import_module(f"fungrad.nn.losses.{_HOME[name]}"), name)
-    globals()[name] = found
-    return found
+    attribute = getattr(_importlib.import_module(f"fungrad.nn.losses.{_HOME[name]}"), name)
+    globals()[name] = attribute
+    return attribute

@@ -119,8 +119,8 @@ def _said(log_p: Any, labels: Any, absent: Any) -> Any:
     """Return the logarithms of the probabilities of each label in each frame."""
     classes = type_of(log_p).shape[-1]
     known = (labels >= 0) & (labels < classes)
-    found = fnp.take_along_axis(log_p, fnp.where(known, labels, 0)[None], axis=-1)
-    return fnp.where(known | absent, fnp.where(known, found, 0.0), math.nan)
+    logarithms = fnp.take_along_axis(log_p, fnp.where(known, labels, 0)[None], axis=-1)
+    return fnp.where(known | absent, fnp.where(known, logarithms, 0.0), math.nan)
 
 
 def _added(alpha: Any, to_labels: Any) -> Any:

@@ -90,8 +90,8 @@ def dice_loss(
     def rule(x: Any, y: Any, smooth: Any, alpha: Any, beta: Any, *weights: Any) -> Any:
         p = _probabilities(x) if apply_softmax else x
         places = tuple(range(1, len(type_of(p).shape) - 1)) if axis is None else axis
-        both, found, wanted = (fnp.sum(z, axis=places) for z in (p * y, p, y))
-        wrong = alpha * (found - both) + beta * (wanted - both)
+        both, predicted, wanted = (fnp.sum(z, axis=places) for z in (p * y, p, y))
+        wrong = alpha * (predicted - both) + beta * (wanted - both)
         loss = 1 - (both + smooth) / (both + wrong + smooth)
         for factor in weights:
             loss = loss * factor

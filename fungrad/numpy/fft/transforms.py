@@ -173,8 +173,8 @@ def hfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = Non
 @implements(np.fft.ihfft)
 def ihfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
     x = as_tracer(a)
-    found = _real_fft(x, *_axis(x, n, axis), SWAPPED[checked_norm(norm)], "ihfft")
-    return np.conjugate(found)
+    spectrum = _real_fft(x, *_axis(x, n, axis), SWAPPED[checked_norm(norm)], "ihfft")
+    return np.conjugate(spectrum)
 
 
 # Several axes

@@ -92,8 +92,8 @@ def svd(
     """Vectors of a full U or V that belong to no singular value do not rotate among themselves."""
     if hermitian:
         return _svd_of_hermitian(a, compute_uv)
-    found = Svd(bool(full_matrices), bool(compute_uv))(matrices(a))
-    return SVDResult(*found) if compute_uv else found[0]
+    factors = Svd(bool(full_matrices), bool(compute_uv))(matrices(a))
+    return SVDResult(*factors) if compute_uv else factors[0]
 
 
 def _svd_of_hermitian(a: Any, compute_uv: bool) -> Any:

@@ -92,10 +92,12 @@ def clamped_tangent_of(xp: Any, t: Any, lo: Any, x: Any, hi: Any) -> Any:
     with np.errstate(invalid="ignore"):
         # Several times as fast as a choice by an irregular mask.
         fits = np.broadcast_shapes(t.shape, share.shape) == share.shape
-        found = xp.multiply(t, share, out=share if fits and share.ndim else None)
+        tangent = xp.multiply(t, share, out=share if fits and share.ndim else None)
     # No infinite slope passes what is outside.
     return (
-        found if bool(xp.isfinite(found).all()) else xp.where(touching, found, xp.zeros_like(found))
+        tangent
+        if bool(xp.isfinite(tangent).all())
+        else xp.where(touching, tangent, xp.zeros_like(tangent))
     )
 
 

@@ -89,8 +89,8 @@ def have_agreed(key: Hashable, closed: Closure) -> bool:
     known = None if key is None else _SEEN.get(key)
     if known is None or known[0] != closed.structure:
         return False
-    found = closed.program.expr.output_types
-    return [(t.shape, t.dtype) for t in known[1]] == [(t.shape, t.dtype) for t in found]
+    output_types = closed.program.expr.output_types
+    return [(t.shape, t.dtype) for t in known[1]] == [(t.shape, t.dtype) for t in output_types]
 
 
 def is_known(key: Hashable) -> bool:

@@ -192,12 +192,12 @@ def _run(
     plain = not (any_tracer([*init.leaves, *rows.leaves]) or settings.get().dtypes)
     if disabled or plain:
         by_python = functools.partial(scan_by_python, label, step, init, rows, n, reverse)
-        found = tried(
+        outcome = tried(
             lambda: by_python(only_arrays=not disabled),
             not disabled and innermost_trace() is not None,
         )
-        if found is not None:
-            return found
+        if outcome is not None:
+            return outcome
     types = [t.update(shape=t.shape[1:]) for t in rows.types]
     closed = close_loop(label, step, init, rows.rebuilt(types), branch=not n)
     if isinstance(closed, NotTraced):

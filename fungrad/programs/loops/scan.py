@@ -121,9 +121,9 @@ class Scan(Pushing):
         stacked = [xp.empty(t.shape, t.dtype) for t in self.abstract_eval()[k:]]
         step = step_of(self.body)
         for i in reversed(range(self.length)) if self.reverse else range(self.length):
-            found = step(*consts, *carries, *[x[i] for x in xs])
-            carries = found[:k]
-            for array, y in zip(stacked, found[k:], strict=True):
+            outputs = step(*consts, *carries, *[x[i] for x in xs])
+            carries = outputs[:k]
+            for array, y in zip(stacked, outputs[k:], strict=True):
                 array[i] = y
         return (*handed_on(xp, carries), *stacked)
 

@@ -281,9 +281,9 @@ def while_loop(
     init = leaves_of(init_val, f"{label}: init_val")
     if settings.get().jit_disabled or _run_by_python(init.leaves):
         by_python = functools.partial(while_by_python, label, cond_fun, body_fun, init)
-        found = tried(by_python, without_values() is not None)
-        if found is not None:
-            return found[0]
+        outcome = tried(by_python, without_values() is not None)
+        if outcome is not None:
+            return outcome[0]
     closed = close_loop(label, lambda val: (body_fun(val), None), init, branch=True)
     if isinstance(closed, NotTraced):
         raise closed.error

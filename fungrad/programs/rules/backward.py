@@ -230,8 +230,8 @@ def _trace(
     closure = try_to_close(backward.label, function, tuple(residuals), tuple(cotangents))
     if isinstance(closure, NotTraced):
         return (), closure
-    found = zip(backward.site.moving, closure.structure.children(), strict=True)
-    return tuple([i for i, ct in found if ct.num_leaves]), closure
+    pairs = zip(backward.site.moving, closure.structure.children(), strict=True)
+    return tuple([i for i, ct in pairs if ct.num_leaves]), closure
 
 
 @primitive

@@ -98,17 +98,17 @@ def pair(result: Any, what: str, parts: str) -> tuple[Any, Any]:
 
 
 def check_results(
-    found: Sequence[ArrayType],
+    types: Sequence[ArrayType],
     structure: tree.TreeDef,
     expected: Sequence[ArrayType],
     of: tree.TreeDef,
     what: str,
 ) -> None:
     """Raise a TypeError unless the results of a rule are of the types of the function's own."""
-    if (structure, *found) != (of, *expected):
+    if (structure, *types) != (of, *expected):
         raise TypeError(
             f"{what} must return, first, what the function returns: a tree of structure {of} of types "
-            f"{type_list(expected)}; got {structure} of types {type_list(found)}"
+            f"{type_list(expected)}; got {structure} of types {type_list(types)}"
         )
 
 

@@ -244,8 +244,8 @@ def custom_linear_solve(
         )[:2]
     solution = linear_solve(system, leaves, (solver, constants), back_constants, symmetric)
     x = tree.unflatten(structure, solution[: len(leaves)])
-    found: Any = (x, tree.unflatten(aux, solution[len(leaves) :])) if has_aux else x
-    return found  # type: ignore[no-any-return]
+    result: Any = (x, tree.unflatten(aux, solution[len(leaves) :])) if has_aux else x
+    return result  # type: ignore[no-any-return]
 
 
 MAX_DENSE = 4096

@@ -179,8 +179,8 @@ def custom_root(
         function, (solver, (*constants, *leaves)), tangent_solver(tangent_solve, function)
     )
     x = tree.unflatten(structure, solution[: len(leaves)])
-    found: Any = (x, tree.unflatten(aux, solution[len(leaves) :])) if has_aux else x
-    return found  # type: ignore[no-any-return]
+    result: Any = (x, tree.unflatten(aux, solution[len(leaves) :])) if has_aux else x
+    return result  # type: ignore[no-any-return]
 
 
 def tangent_solver(tangent_solve: Callable[..., Any], f: Closure) -> tuple[Solver, tuple[Any, ...]]:

@@ -87,8 +87,8 @@ class OnValues(HostSolver):
         start = tree.unflatten(self.structure, [*constants, *b])
 
         def solution() -> list[Any]:
-            found = self.function(of_trees, start)
-            return solution_leaves(found, self.structure, self.types, self.label)
+            result = self.function(of_trees, start)
+            return solution_leaves(result, self.structure, self.types, self.label)
 
         leaves = on_arrays(self.label, _ADVICE, solution)
         # Copied: what a function returns may be what it was given.
@@ -156,9 +156,9 @@ def on_trees(
     return function
 
 
-def check_types(found: Sequence[ArrayType], types: Sequence[ArrayType], label: str) -> None:
+def check_types(returned: Sequence[ArrayType], types: Sequence[ArrayType], label: str) -> None:
     """Raise a TypeError unless a solver returns arrays of the right dtypes."""
-    for f, t in zip(found, types, strict=True):
+    for f, t in zip(returned, types, strict=True):
         if f.dtype != t.dtype:
             raise TypeError(f"{label} must return an array of type {t}; got {f}")
 

@@ -98,8 +98,8 @@ def _several_axes(name: str, of: str) -> Any:
             array = np.conjugate(array)
         if "hfft" in name:
             norm = SWAPPED[transforms.checked_norm(norm)]
-        found = transform(array, lengths, which, norm)
-        return np.conjugate(found) if name.startswith("ihfft") else found
+        transformed = transform(array, lengths, which, norm)
+        return np.conjugate(transformed) if name.startswith("ihfft") else transformed
 
     return function
 

@@ -46,14 +46,14 @@ class Equation:
         shapes = [x.shape for x in self.states]
 
         def function(y: Any, t: Any) -> list[Any]:
-            found, structure = tree.flatten(self.slope(tree.unflatten(self.structure, y), t))
-            found = [operand(x) for x in found]
-            if structure != self.structure or [x.shape for x in found] != shapes:
+            slopes, structure = tree.flatten(self.slope(tree.unflatten(self.structure, y), t))
+            slopes = [operand(x) for x in slopes]
+            if structure != self.structure or [x.shape for x in slopes] != shapes:
                 raise ValueError(
                     f"{self.label} must return what it takes for y, a tree of structure {self.structure} with "
-                    f"shapes {shapes}; got {structure} with shapes {[x.shape for x in found]}"
+                    f"shapes {shapes}; got {structure} with shapes {[x.shape for x in slopes]}"
                 )
-            return [cast(x, d) for x, d in zip(found, dtypes, strict=True)] if dtypes else found
+            return [cast(x, d) for x, d in zip(slopes, dtypes, strict=True)] if dtypes else slopes
 
         return close(self.label, function, self.states, array_type((), self.times.dtype))
 
@@ -218,8 +218,8 @@ def solve_ivp(
         return scipys()
     given = {"dense_output": dense_output, "events": events is not None}
     settings = _options(method, times, [k for k, is_given in given.items() if is_given], options)
-    (found,) = equation.solve(settings)
-    y = np.transpose(found[1:])
+    (states,) = equation.solve(settings)
+    y = np.transpose(states[1:])
     success = np.isfinite(y).all()
     return OptimizeResult(t=times, y=y, success=success, status=np.where(success, 0, -1))
 

@@ -314,7 +314,7 @@ class interp1d(Interpolant):
             )
             return own(x)
         dtype, x = self._dtype(x), double(x)
-        values = self._found(x)
+        values = self._values(x)
         if not self.extrapolate:
             values = self._filled(x, values)
         values = cast(values, dtype) if type(values) is Tracer else values
@@ -327,7 +327,7 @@ class interp1d(Interpolant):
         single = [self.x.dtype, x.dtype] if self.spline is None else [np.dtype(float)]
         return np.result_type(self.y.dtype, *single)
 
-    def _found(self, x: Any) -> Any:
+    def _values(self, x: Any) -> Any:
         if self.spline is not None:
             return self.spline(x)
         places: Any = as_tracer(self.x)
@@ -346,8 +346,8 @@ class interp1d(Interpolant):
             i = np.searchsorted(places, x, side="right") - 1
         else:
             i = np.searchsorted(places, x, side="left")
-        found = y[np.clip(i, 0, last)]
-        return np.where(spread((i < 0) | (i > last), found), np.nan, found)
+        values = y[np.clip(i, 0, last)]
+        return np.where(spread((i < 0) | (i > last), values), np.nan, values)
 
     def _filled(self, x: Any, values: Any) -> Any:
         below, above = x < self.x[0], x > self.x[-1]

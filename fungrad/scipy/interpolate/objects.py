@@ -60,11 +60,11 @@ class Spline(Interpolant):
         low, high = self.bounds()
         if extrapolate == "periodic":
             x = low + np.mod(x - low, high - low)
-        found = self.at(x, nu)
+        values = self.at(x, nu)
         if not extrapolate:
             inside = (x >= low) & (x <= high)
-            found = np.where(spread(inside, found) if x.ndim else inside, found, np.nan)
-        return at_axis(found, x.ndim, self.axis)
+            values = np.where(spread(inside, values) if x.ndim else inside, values, np.nan)
+        return at_axis(values, x.ndim, self.axis)
 
     def of_scipy(self) -> Any:
         """Return SciPy's object, of plain arrays."""
@@ -106,11 +106,11 @@ def fixed(x: Any, what: str) -> np.ndarray[Any, Any]:
     return np.asarray(x)
 
 
-def at_axis(found: Any, ndim: int, axis: int) -> Any:
+def at_axis(values: Any, ndim: int, axis: int) -> Any:
     """Move the axes of the places, the first `ndim`, to where the interpolated axis was."""
     if axis == 0 or ndim == 0:
-        return found
-    return np.moveaxis(found, tuple(range(ndim)), tuple(range(axis, axis + ndim)))
+        return values
+    return np.moveaxis(values, tuple(range(ndim)), tuple(range(axis, axis + ndim)))
 
 
 def spread(x: Any, like: Any) -> Any:

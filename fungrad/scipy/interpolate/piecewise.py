@@ -80,10 +80,10 @@ class PPoly(Spline):
         pieces: Any = as_tracer(_differentiated(self.c, nu))
         c = pieces[:, piece]
         h = spread(x - breaks[piece], c[0])
-        found = c[0] + 0 * h  # NaN at NaN
+        values = c[0] + 0 * h  # NaN at NaN
         for coefficient in c[1:]:
-            found = found * h + coefficient
-        return found
+            values = values * h + coefficient
+        return values
 
     def derivative(self, nu: int = 1) -> PPoly:
         """Return the piecewise polynomial that is the derivative of order `nu`."""

@@ -118,8 +118,8 @@ def rq(a: Any, mode: str = "full") -> Any:
 
 @mirrors(scipy.linalg.svd)
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
-    found = Svd(bool(full_matrices), bool(compute_uv))(matrices(a))
-    return found if compute_uv else found[0]
+    factors = Svd(bool(full_matrices), bool(compute_uv))(matrices(a))
+    return factors if compute_uv else factors[0]
 
 
 @mirrors(scipy.linalg.svdvals)

@@ -173,8 +173,8 @@ def toeplitz_of(c_or_cr: Any) -> Any:
 def _solved(matrix: Any, b: Any) -> Any:
     x, y = numbers(matrix, b)
     flat = reshaped(y, (y.shape[0], math.prod(y.shape[1:])))
-    found: Any = np.linalg.solve(x, flat)
-    return reshaped(found, y.shape)
+    solution: Any = np.linalg.solve(x, flat)
+    return reshaped(solution, y.shape)
 
 
 @mirrors(scipy.linalg.matmul_toeplitz)

@@ -40,17 +40,17 @@ PADDING = {
 """For each mode of SciPy, that of `numpy.pad`."""
 
 
-def finished(name: str, found: Any, like: Any, output: Any) -> Any:
+def finished(name: str, result: Any, like: Any, output: Any) -> Any:
     """Return a result in the dtype of the image, or what `output`, a dtype or a traced array, says."""
     dtype = like.dtype
-    if found.dtype.kind == "c":
+    if result.dtype.kind == "c":
         dtype = np.promote_types(dtype, np.complex64)
     if output is None:
-        return cast(found, dtype)
+        return cast(result, dtype)
     if isinstance(output, (type, str, np.dtype)):
-        return cast(found, np.dtype(output))
+        return cast(result, np.dtype(output))
     target = writable_out(name, output)
-    return store(target, cast(found, target.dtype), exactly=True)
+    return store(target, cast(result, target.dtype), exactly=True)
 
 
 def per_axis(value: Any, count: int) -> list[Any]:
@@ -128,8 +128,8 @@ def _along(
 def _sliding_along(function: Any, convolution: bool) -> Any:
     @mirrors(function)
     def rule(input: Any, weights: Any, axis: int, output: Any, border: Border, origin: int) -> Any:
-        found = _along(input, weights, axis, border, origin, convolution)
-        return finished(function.__name__, found, strong(input), output)
+        filtered = _along(input, weights, axis, border, origin, convolution)
+        return finished(function.__name__, filtered, strong(input), output)
 
     return rule
 
@@ -166,8 +166,8 @@ def _checked_axes(axes: Any, ndim: int) -> tuple[int, ...]:
 def _sliding(function: Any, convolution: bool) -> Any:
     @mirrors(function)
     def rule(input: Any, weights: Any, output: Any, border: Border, origin: Any, axes: Any) -> Any:
-        found = _over(input, weights, border, origin, axes, convolution)
-        return finished(function.__name__, found, strong(input), output)
+        filtered = _over(input, weights, border, origin, axes, convolution)
+        return finished(function.__name__, filtered, strong(input), output)
 
     return rule
 
@@ -191,8 +191,8 @@ def _axis_by_axis(name: str, input: Any, output: Any, steps: Sequence[Callable[[
 def uniform_filter1d(
     input: Any, size: int, axis: int, output: Any, border: Border, origin: int
 ) -> Any:
-    found = _uniform(input, size, axis, border, origin)
-    return finished("uniform_filter1d", found, strong(input), output)
+    filtered = _uniform(input, size, axis, border, origin)
+    return finished("uniform_filter1d", filtered, strong(input), output)
 
 
 def _uniform(x: Any, size: int, axis: int, border: Border, origin: int) -> Any:
@@ -259,8 +259,8 @@ def gaussian_filter1d(
     radius: int | None,
 ) -> Any:
     """Differentiable in `sigma` too, if `radius` is given."""
-    found = _gaussian(input, sigma, axis, order, border, _radius(sigma, truncate, radius))
-    return finished("gaussian_filter1d", found, strong(input), output)
+    filtered = _gaussian(input, sigma, axis, order, border, _radius(sigma, truncate, radius))
+    return finished("gaussian_filter1d", filtered, strong(input), output)
 
 
 def _gaussian(x: Any, sigma: Any, axis: int, order: int, border: Border, radius: int) -> Any:
@@ -317,9 +317,9 @@ prewitt = _edges(scipy.ndimage.prewitt, [1, 1, 1])
 def laplace(input: Any, output: Any, border: Border, axes: Any) -> Any:
     image = as_tracer(input)
     which = _checked_axes(axes, image.ndim)
-    found = image if not which else 0
+    laplacian = image if not which else 0
     for axis, b in zip(which, border.along(len(which)), strict=True):
-        found = found + finished(
+        laplacian = laplacian + finished(
             "laplace", _along(image, np.array([1, -2, 1]), axis, b), image, None
         )
-    return finished("laplace", found, image, output)
+    return finished("laplace", laplacian, image, output)

@@ -46,17 +46,17 @@ def _coefficients(x: Any, order: int, axis: int, mode: str) -> Any:
 def spline_filter1d(input: Any, order: int, axis: int, output: Any, mode: str) -> Any:
     _check_order(order)
     x = double(as_tracer(input))
-    found = _coefficients(x, order, axis, mode)
-    return finished("spline_filter1d", found, x, _complex_output(output, x))
+    coefficients = _coefficients(x, order, axis, mode)
+    return finished("spline_filter1d", coefficients, x, _complex_output(output, x))
 
 
 @mirrors(scipy.ndimage.spline_filter)
 def spline_filter(input: Any, order: int, output: Any, mode: str) -> Any:
     _check_order(order, 2)
-    x = found = double(as_tracer(input))
+    x = coefficients = double(as_tracer(input))
     for axis in range(x.ndim):
-        found = _coefficients(found, order, axis, mode)
-    return finished("spline_filter", found, x, _complex_output(output, x))
+        coefficients = _coefficients(coefficients, order, axis, mode)
+    return finished("spline_filter", coefficients, x, _complex_output(output, x))
 
 
 def _complex_output(output: Any, x: Any) -> Any:
@@ -190,8 +190,8 @@ def map_coordinates(input: Any, coordinates: Any, sampling: Sampling) -> Any:
         raise RuntimeError("input and output rank must be > 0")
     if places.shape[0] != image.ndim:
         raise RuntimeError("invalid shape for coordinate array")
-    found = sampling.at(image, list(places.astype(float)))
-    return sampling.finished("map_coordinates", found, image)
+    values = sampling.at(image, list(places.astype(float)))
+    return sampling.finished("map_coordinates", values, image)
 
 
 def _grid(shape: Any) -> list[Any]:

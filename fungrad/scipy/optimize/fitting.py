@@ -72,8 +72,8 @@ def least_squares(
     bound = (lambda x, *more: fun(x, *more, **kwargs)) if kwargs else fun
     residuals = vector_function(bound, args, variables, "least_squares:")
     vector = vector_type(variables.size)
-    found = traced(label, residuals, vector, start=[variables.start])
-    if found is None:
+    traced_residuals = traced(label, residuals, vector, start=[variables.start])
+    if traced_residuals is None:
         derivative = Compiled(jacfwd(residuals)) if jac is None else jac
         if callable(jac):
             derivative = lambda x: jac(variables.tree(x), *args, **(kwargs or {}))
@@ -95,7 +95,7 @@ def least_squares(
         r = residuals(x)
         return np.sum(r * r) / 2.0
 
-    functions = [found, close(label, jacfwd(residuals), vector)]
+    functions = [traced_residuals, close(label, jacfwd(residuals), vector)]
     x, outcome = implicit_root(
         close(label, grad(cost), vector),
         _run_least_squares,
@@ -111,8 +111,8 @@ def _run_least_squares(
     functions: list[Any], starts: list[Any], settings: dict[str, Any]
 ) -> list[Any]:
     residuals, jacobian = functions
-    found = scipy.optimize.least_squares(residuals, starts[0], jacobian, **settings)
-    return [found.x, found.success, found.status, found.nfev]
+    result = scipy.optimize.least_squares(residuals, starts[0], jacobian, **settings)
+    return [result.x, result.success, result.status, result.nfev]
 
 
 @public

@@ -35,13 +35,13 @@ def traced(
     explicit = has_tracer(start)
     if innermost_trace() is None and not explicit:
         return None
-    found = try_to_close(label, function, *types)
-    if isinstance(found, NotTraced):
-        if explicit or found.captured:
-            raise found.error
+    closure = try_to_close(label, function, *types)
+    if isinstance(closure, NotTraced):
+        if explicit or closure.captured:
+            raise closure.error
         return None
-    if explicit or has_tracer(found.captured):
-        return found
+    if explicit or has_tracer(closure.captured):
+        return closure
     return None
 
 
@@ -76,8 +76,8 @@ class SciPySolver(HostSolver):
 
 def _on_host(program: Callable[..., list[Any]], captured: list[Any], xp: Any) -> Callable[..., Any]:
     def function(*x: Any) -> Any:
-        found = [to_host(y)[()] for y in program(*captured, *map(xp.asarray, x))]
-        return found[0] if len(found) == 1 else tuple(found)
+        outputs = [to_host(y)[()] for y in program(*captured, *map(xp.asarray, x))]
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     return function
 
@@ -102,8 +102,8 @@ def implicit_root(
         tuple(outcome.values()),
     )
     constants = [*starts, *[x for c in functions for x in c.captured]]
-    x, *found = root(f, (solver, tuple(constants)), tangents)
-    return x, dict(zip(outcome, found, strict=True))
+    x, *aux = root(f, (solver, tuple(constants)), tangents)
+    return x, dict(zip(outcome, aux, strict=True))
 
 
 def refuse(label: str, given: dict[str, bool], why: str) -> None:

@@ -161,8 +161,8 @@ def _with_gradient(label: str, objective: Callable[..., Any]) -> Callable[..., A
     first, compiled = _not_nan(label), Compiled(value_and_grad(objective))
 
     def function(x: Any) -> Any:
-        found, gradient = compiled(x)
-        return first(found), gradient
+        value, gradient = compiled(x)
+        return first(value), gradient
 
     return function
 
@@ -180,8 +180,8 @@ def _as_given(
 
     def function(x: Any) -> Any:
         if with_gradient:
-            found, gradient = whole(variables.tree(x))
-            return first(found), flat(gradient)
+            value, gradient = whole(variables.tree(x))
+            return first(value), flat(gradient)
         return first(untraced(objective(x), label))
 
     return function
@@ -213,9 +213,9 @@ def _not_nan(label: str) -> Callable[[Any], float]:
 def _as_tree(result: Any, variables: Variables) -> Any:
     if not variables.plain:
         for name in ("x", "jac", "grad"):
-            found = result.get(name)
-            if isinstance(found, np.ndarray) and found.shape == (variables.size,):
-                result[name] = variables.tree(found)
+            vector = result.get(name)
+            if isinstance(vector, np.ndarray) and vector.shape == (variables.size,):
+                result[name] = variables.tree(vector)
     return result
 
 
@@ -268,7 +268,7 @@ def _run_minimize(functions: list[Any], starts: list[Any], settings: dict[str, A
     method, tol = settings.pop("method"), settings.pop("tol")
     (x0,) = starts
     gradient = isinstance(method, str) and method.lower() in WITHOUT_GRADIENT
-    found = scipy.optimize.minimize(
+    result = scipy.optimize.minimize(
         (lambda x: both(x)[0]) if gradient else both,
         x0,
         method=method,
@@ -277,7 +277,7 @@ def _run_minimize(functions: list[Any], starts: list[Any], settings: dict[str, A
         tol=tol,
         options=settings,
     )
-    return [found.x, found.success, found.status, found.nit, found.nfev]
+    return [result.x, result.success, result.status, result.nit, result.nfev]
 
 
 def _implicit_minimum(
@@ -351,5 +351,5 @@ def minimize_scalar(
 def _run_minimize_scalar(
     functions: list[Any], starts: list[Any], settings: dict[str, Any]
 ) -> list[Any]:
-    found = scipy.optimize.minimize_scalar(functions[0], tuple(starts) or None, **settings)
-    return [found.x, found.success, found.nit, found.nfev]
+    result = scipy.optimize.minimize_scalar(functions[0], tuple(starts) or None, **settings)
+    return [result.x, result.success, result.nit, result.nfev]

@@ -96,5 +96,5 @@ def root(
 def _run_root(functions: list[Any], starts: list[Any], settings: dict[str, Any]) -> list[Any]:
     f, jacobian = functions
     with_jacobian = settings["method"] in WITH_JACOBIAN
-    found = scipy.optimize.root(f, starts[0], jac=jacobian if with_jacobian else None, **settings)
-    return [found.x, found.success, found.get("status", 1 if found.success else 2)]
+    result = scipy.optimize.root(f, starts[0], jac=jacobian if with_jacobian else None, **settings)
+    return [result.x, result.success, result.get("status", 1 if result.success else 2)]

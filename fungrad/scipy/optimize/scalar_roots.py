@@ -77,8 +77,8 @@ def root_scalar(
     args = as_tuple(args)
 
     def value(x: Any) -> Any:
-        found = f(x, *args)
-        return found[0] if fprime is True or fprime2 is True else found
+        returned = f(x, *args)
+        return returned[0] if fprime is True or fprime2 is True else returned
 
     named = {"x0": x0, "x1": x1}
     if bracket is not None:
@@ -130,8 +130,8 @@ def _run_root_scalar(
         given["bracket"] = (given.pop("a"), given.pop("b"))
     f, *derivatives = functions
     given |= dict(zip(("fprime", "fprime2"), derivatives, strict=False))
-    found = scipy.optimize.root_scalar(f, **given, **settings)
-    return [found.root, found.converged, found.iterations, found.function_calls]
+    result = scipy.optimize.root_scalar(f, **given, **settings)
+    return [result.root, result.converged, result.iterations, result.function_calls]
 
 
 @public

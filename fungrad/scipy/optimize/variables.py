@@ -110,14 +110,14 @@ class Compiled:
 
     def __call__(self, *args: Any) -> Any:
         try:
-            found = self._function(*args)
+            returned = self._function(*args)
         except ConcretizationError as error:
             if has_tracer(tree.leaves(args)):
                 raise
             log_traced_anew(name_of(self._traced), error)
             self._function = self._traced
-            found = self._function(*args)
-        return untraced(found, name_of(self._traced))
+            returned = self._function(*args)
+        return untraced(returned, name_of(self._traced))
 
 
 def on_arrays(function: Callable[..., Any], args: tuple[Any, ...] = ()) -> Callable[..., Any]:

@@ -103,11 +103,11 @@ def _by_spectra(x: Any, y: Any, axes: list[int]) -> Any:
     is_real = x.dtype.kind != "c" and y.dtype.kind != "c"
     forward, back = (rfftn, irfftn) if is_real else (fftn, ifftn)
     fast = [scipy.fft.next_fast_len(n, is_real) for n in lengths]
-    found = back(forward(x, fast, axes) * forward(y, fast, axes), fast, axes)
-    index = [slice(None)] * found.ndim
+    convolved = back(forward(x, fast, axes) * forward(y, fast, axes), fast, axes)
+    index = [slice(None)] * convolved.ndim
     for a, n in zip(axes, lengths, strict=True):
         index[a] = slice(n)
-    return found[tuple(index)]
+    return convolved[tuple(index)]
 
 
 def _cropped(full: Any, x: Any, y: Any, mode: str, axes: list[int]) -> Any:
@@ -145,8 +145,8 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
     if method != "fft":
         raise ValueError("Acceptable method flags are 'auto', 'direct', or 'fft'.")
     dtype = np.result_type(x.dtype, y.dtype)
-    found = as_tracer(fftconvolve(x, y, mode))
-    return cast(np.round(found) if dtype.kind in "iu" else found, dtype)
+    convolved = as_tracer(fftconvolve(x, y, mode))
+    return cast(np.round(convolved) if dtype.kind in "iu" else convolved, dtype)
 
 
 @implements(scipy.signal.correlate)
@@ -203,5 +203,5 @@ def convolve2d(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any) -> 
 def correlate2d(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any) -> Any:
     x, y, swapped = _planes("correlate2d", in1, in2, mode)
     y = np.conjugate(y) if y.dtype.kind == "c" else y
-    found = _slid(x, y, mode, boundary, fillvalue, False)
-    return found[::-1, ::-1] if swapped else found
+    correlated = _slid(x, y, mode, boundary, fillvalue, False)
+    return correlated[::-1, ::-1] if swapped else correlated

@@ -213,12 +213,12 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 def sosfilt_zi(sos: Any) -> Any:
     """Differentiable in the coefficients."""
     scale: Any = 1.0
-    found = []
+    states = []
     for section in _sections(sos):
         b, a = section[:3], section[3:]
-        found.append(scale * lfilter_zi(b, a))
+        states.append(scale * lfilter_zi(b, a))
         scale = scale * (np.sum(b) / np.sum(a))
-    return np.stack(found)
+    return np.stack(states)
 
 
 @implements(scipy.signal.sosfiltfilt)

@@ -27,8 +27,8 @@ def frames(x: Any, length: int, step: int) -> Any:
     if total > x.shape[-1]:
         x = np.pad(x, [(0, 0)] * len(lead) + [(0, total - x.shape[-1])])
     rows = x[..., :total].reshape((*lead, count + blocks - 1, step))
-    found = np.concatenate([rows[..., i : i + count, :] for i in range(blocks)], -1)
-    return found[..., :length]
+    segments = np.concatenate([rows[..., i : i + count, :] for i in range(blocks)], -1)
+    return segments[..., :length]
 
 
 def overlap_added(segments: Any, step: int) -> Any:

@@ -54,11 +54,11 @@ def _doubled(p: Any, nfft: int) -> Any:
 
 def _densities(x: Any, y: Any, segments: Segments, spectrum: Spectrum, onesided: bool) -> Any:
     """Return the cross spectral densities of all segments along the last axis; `y` may be None."""
-    found = spectrum.detrended(segments, x, onesided)
+    spectra = spectrum.detrended(segments, x, onesided)
     if y is None:
-        power = found.real**2 + found.imag**2
+        power = spectra.real**2 + spectra.imag**2
     else:
-        power = np.conjugate(found) * spectrum.detrended(segments, y, onesided)
+        power = np.conjugate(spectra) * spectrum.detrended(segments, y, onesided)
     power = power * segments.scale(spectrum.scaling)
     power = _doubled(power, segments.nfft) if onesided else power
     operands = (x,) if y is None else (x, y)
@@ -164,8 +164,8 @@ def stft(x: Any, cut: Cut, spectrum: Spectrum, boundary: str | None, padded: boo
     times = segments.times(signal.shape[-1])
     if boundary is not None:
         times = times - segments.length / 2 / cut.fs
-    freqs, found = _stacked(signal, segments, spectrum)
-    return freqs, times, found
+    freqs, spectra = _stacked(signal, segments, spectrum)
+    return freqs, times, spectra
 
 
 def _check_scaling(scaling: str) -> None:
@@ -186,8 +186,8 @@ def _stacked(signal: Any, segments: Segments, spectrum: Spectrum) -> tuple[Any, 
     return segments.frequencies(onesided), _frequencies_at(scaled, spectrum.axis)
 
 
-def _frequencies_at(found: Any, axis: int) -> Any:
-    return np.moveaxis(found, -1, axis - 1 if axis < 0 else axis)
+def _frequencies_at(spectra: Any, axis: int) -> Any:
+    return np.moveaxis(spectra, -1, axis - 1 if axis < 0 else axis)
 
 
 @mirrors(scipy.signal.spectrogram)
@@ -204,14 +204,14 @@ def spectrogram(x: Any, cut: Cut, spectrum: Spectrum, mode: str) -> Any:
         onesided = spectrum.onesided(signal)
         power = _densities(signal, None, segments, spectrum, onesided)
         return segments.frequencies(onesided), times, _frequencies_at(power, axis)
-    freqs, found = _stacked(signal, segments, spectrum)
+    freqs, spectra = _stacked(signal, segments, spectrum)
     if mode == "magnitude":
-        found = np.abs(found)
+        spectra = np.abs(spectra)
     elif mode != "complex":
-        found = np.angle(found)
+        spectra = np.angle(spectra)
         if mode == "phase":
-            found = np.unwrap(found, axis=axis - 1 if axis < 0 else axis)
-    return freqs, times, found
+            spectra = np.unwrap(spectra, axis=axis - 1 if axis < 0 else axis)
+    return freqs, times, spectra
 
 
 @mirrors(scipy.signal.istft)

@@ -171,13 +171,13 @@ class SparseArray:
         whole = self._summed()
         numbers = np.arange(1, whole.nnz + 1)
         places = (whole.structure.rows, whole.structure.cols)
-        found = move(scipy.sparse.csr_array((numbers, places), self.shape))
-        if not scipy.sparse.issparse(found):  # one element
-            return whole._data[int(found) - 1] if found else fnp.zeros((), self.dtype)[()]
-        if found.ndim != 2:
+        moved = move(scipy.sparse.csr_array((numbers, places), self.shape))
+        if not scipy.sparse.issparse(moved):  # one element
+            return whole._data[int(moved) - 1] if moved else fnp.zeros((), self.dtype)[()]
+        if moved.ndim != 2:
             raise NotImplementedError("sparse vectors cannot be traced; use slices, A[i : i + 1]")
-        found = found.tocoo()
-        return self._like(whole._data[found.data - 1], Structure(found.shape, found.row, found.col))
+        moved = moved.tocoo()
+        return self._like(whole._data[moved.data - 1], Structure(moved.shape, moved.row, moved.col))
 
     def __getitem__(self, key: Any) -> Any:
         return self._moved(lambda numbers: numbers[key])
@@ -371,10 +371,10 @@ def as_sparse(x: Any, format: str | None = None) -> SparseArray:
         if x.ndim != 2:
             raise NotImplementedError("sparse vectors cannot be traced")
         kind = "array" if isinstance(x, scipy.sparse.sparray) else "matrix"
-        found = x.tocoo()
+        coo = x.tocoo()
         given = x.format if x.format in ("csr", "csc") else "coo"
-        structure = Structure(x.shape, found.row, found.col)
-        return SparseArray(found.data, structure, given, kind).asformat(format)
+        structure = Structure(x.shape, coo.row, coo.col)
+        return SparseArray(coo.data, structure, given, kind).asformat(format)
     x = as_array(x)
     shape = type_of(x).shape
     if len(shape) != 2:

@@ -204,13 +204,13 @@ def block_array(blocks: Any, *, format: str | None = None, dtype: Any = None) ->
                 raise ValueError(f"blocks[{i}, {j}] of shape {(h, w)} does not fit the others")
             heights[i], widths[j] = h, w
     starts = [np.concatenate([[0], np.cumsum(x)]) for x in (heights, widths)]
-    found = [
+    placements = [
         (x, int(starts[0][i]), int(starts[1][j]))
         for i, row in enumerate(grid)
         for j, x in enumerate(row)
         if x is not None
     ]
-    return _finished(_placed(found, (sum(heights), sum(widths)), kind), format, dtype)
+    return _finished(_placed(placements, (sum(heights), sum(widths)), kind), format, dtype)
 
 
 @_traced(_GRID.format("bmat"))
@@ -241,10 +241,12 @@ def block_diag(mats: Any, format: str | None = None, dtype: Any = None) -> Spars
     """Return a matrix with matrices along its diagonal."""
     parts = [as_sparse(x if is_sparse(x) else fnp.atleast_2d(as_array(x))) for x in mats]
     ends = np.cumsum([x.shape for x in parts], axis=0)
-    found = [
+    placements = [
         (x, int(i) - x.shape[0], int(j) - x.shape[1]) for x, (i, j) in zip(parts, ends, strict=True)
     ]
-    return _finished(_placed(found, tuple(ends[-1].tolist()), _kind(list(mats))), format, dtype)
+    return _finished(
+        _placed(placements, tuple(ends[-1].tolist()), _kind(list(mats))), format, dtype
+    )
 
 
 _KRON = """>>> f = lambda t: sparse.kron(np.eye(2), sparse.coo_array(([t], ([0], [0])))).toarray().ravel()
@@ -273,15 +275,15 @@ def _diagonals(
         ndim = len(type_of(diagonals).shape) if type(diagonals) is Tracer else 1
         whole = ndim == 2 or (type(diagonals) is not Tracer and not _is_vector(diagonals))
         diagonals, offsets = [diagonals[0] if whole else as_array(diagonals)], [offsets]
-    found = [fnp.atleast_1d(as_array(d)) for d in diagonals]
+    vectors = [fnp.atleast_1d(as_array(d)) for d in diagonals]
     offsets = [int(k) for k in offsets]
-    if len(found) != len(offsets):
-        raise ValueError(f"{len(found)} diagonals and {len(offsets)} offsets differ in number")
+    if len(vectors) != len(offsets):
+        raise ValueError(f"{len(vectors)} diagonals and {len(offsets)} offsets differ in number")
     if shape is None:
-        n = type_of(found[0]).shape[0] + abs(offsets[0])
+        n = type_of(vectors[0]).shape[0] + abs(offsets[0])
         shape = (n, n)
     data, rows, cols = [], [], []
-    for d, k in zip(found, offsets, strict=True):
+    for d, k in zip(vectors, offsets, strict=True):
         length = max(min(shape[0] + min(k, 0), shape[1] - max(k, 0)), 0)
         given = type_of(d).shape[0]
         if given not in (1, length):

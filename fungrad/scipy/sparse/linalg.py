@@ -159,9 +159,9 @@ def _solve(
         raise TypeError(f"{method}: b must be real or complex throughout; got {types}")
     guess: list[Any] = []
     if x0 is not None:
-        guess, found = tree.flatten(x0)
+        guess, guess_structure = tree.flatten(x0)
         guess = [cast(operand(x), t.dtype) for x, t in zip(guess, types, strict=False)]
-        if found != structure or [x.shape for x in guess] != [t.shape for t in types]:
+        if guess_structure != structure or [x.shape for x in guess] != [t.shape for t in types]:
             raise ValueError(f"{method}: x0 must have the structure and shapes of b")
     *tolerances, maxiter, restart = settings
     traced = [x for x in tolerances if type(x) is Tracer]

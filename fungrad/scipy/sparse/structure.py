@@ -79,9 +79,9 @@ class Structure:
 
 
 def _constant(x: Any) -> Indices:
-    found = np.array(x, np.int64)
-    found.setflags(write=False)
-    return found
+    indices = np.array(x, np.int64)
+    indices.setflags(write=False)
+    return indices
 
 
 def _compressed(major: Indices, minor: Indices, n: int) -> tuple[Indices | None, Indices, Indices]:

@@ -103,15 +103,15 @@ def from_matrix(m: Any) -> Any:
     sizes = fnp.stack([m[..., 0, 0], m[..., 1, 1], m[..., 2, 2], trace], axis=-1)
     choice = fnp.argmax(sizes, axis=-1)[..., None]
     turns = [m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]]
-    found = fnp.stack([*turns, 1 + trace], axis=-1)
+    quaternions = fnp.stack([*turns, 1 + trace], axis=-1)
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
         parts: list[Any] = [None, None, None, turns[i]]
         parts[i] = 1 - trace + 2 * m[..., i, i]
         parts[j] = m[..., j, i] + m[..., i, j]
         parts[k] = m[..., k, i] + m[..., i, k]
-        found = fnp.where(choice == i, fnp.stack(parts, axis=-1), found)
-    return normalized(found)
+        quaternions = fnp.where(choice == i, fnp.stack(parts, axis=-1), quaternions)
+    return normalized(quaternions)
 
 
 def from_rodrigues(p: Any) -> Any:
@@ -157,7 +157,7 @@ def euler_angles(q: Any, axes: tuple[int, ...], intrinsic: bool) -> tuple[Any, A
         first, third = fnp.where(lost, only, first), fnp.where(lost, 0.0, third)
     if not same:
         second, third = second - np.pi / 2, sign * third
-    found = fnp.stack([third, second, first] if intrinsic else [first, second, third], axis=-1)
+    angles = fnp.stack([third, second, first] if intrinsic else [first, second, third], axis=-1)
     turn = 2 * np.pi
-    found = fnp.where(found > np.pi, found - turn, found)
-    return fnp.where(found < -np.pi, found + turn, found), lost
+    angles = fnp.where(angles > np.pi, angles - turn, angles)
+    return fnp.where(angles < -np.pi, angles + turn, angles), lost

@@ -102,14 +102,14 @@ class Rotation:
     def __init__(
         self, quat: ArrayLike, normalize: bool = True, copy: bool = True, scalar_first: bool = False
     ) -> None:
-        found: Any = _vectors("Rotation", quat, 4)
+        quaternions: Any = _vectors("Rotation", quat, 4)
         if scalar_first:
-            found = fnp.roll(found, -1, axis=-1)
+            quaternions = fnp.roll(quaternions, -1, axis=-1)
         if normalize:
-            if type(found) is not Tracer and not np.all(np.any(found != 0, axis=-1)):
+            if type(quaternions) is not Tracer and not np.all(np.any(quaternions != 0, axis=-1)):
                 raise ValueError("Rotation: a quaternion is zero, which is no rotation")
-            found = q.normalized(found)
-        self._quat = found
+            quaternions = q.normalized(quaternions)
+        self._quat = quaternions
 
     @classmethod
     def _of(cls, quat: Any) -> Self:
@@ -208,8 +208,8 @@ class Rotation:
 
     def as_rotvec(self, degrees: bool = False) -> Any:
         """Return vectors along the axes, as long as the angles, of shape (..., 3)."""
-        found = q.rotation_vector(self._quat)
-        return fnp.degrees(found) if degrees else found
+        vectors = q.rotation_vector(self._quat)
+        return fnp.degrees(vectors) if degrees else vectors
 
     def as_mrp(self) -> Any:
         """Return modified Rodrigues parameters, of shape (..., 3)."""
@@ -221,14 +221,14 @@ class Rotation:
         Where only the sum of the outer ones is determined one of them is 0, and a UserWarning says so of plain arrays.
         """
         axes, intrinsic = _axes("Rotation.as_euler", seq, (3,))
-        found, lost = q.euler_angles(self._quat, axes, intrinsic)
+        angles, lost = q.euler_angles(self._quat, axes, intrinsic)
         if not suppress_warnings and type(lost) is not Tracer and np.any(lost):
             warnings.warn(
                 "Gimbal lock detected. Setting third angle to zero since it is not possible to uniquely determine all angles.",
                 UserWarning,
                 stacklevel=2,
             )
-        return fnp.degrees(found) if degrees else found
+        return fnp.degrees(angles) if degrees else angles
 
     def apply(self, vectors: Any, inverse: bool = False) -> Any:
         """Return vectors, of shape (..., 3), rotated, or rotated back; one rotation rotates all, and all rotate one vector."""

@@ -155,10 +155,10 @@ def _spherical(kind: str) -> Any:
                 f"spherical_{kind}: derivative=True cannot be used on traced arrays; take the derivative with fungrad.jvp"
             )
         x = as_tracer(z)
-        found = SphericalBessel(kind)(*_aligned(f"spherical_{kind}", n, _double(x)))
+        values = SphericalBessel(kind)(*_aligned(f"spherical_{kind}", n, _double(x)))
         # SciPy's loops for single precision: for complex numbers, and one for real ones.
         single = x.dtype == np.complex64 or (kind == "kn" and x.dtype == np.float32)
-        return cast(found, x.dtype) if single else found
+        return cast(values, x.dtype) if single else values
 
     return traced
 

@@ -205,9 +205,9 @@ def mode(a: Any, over: Over) -> Any:
         counts = upto - below
         return np.take(ordered, np.argmax(counts)), np.max(counts)
 
-    found = _along(of_vector, x, axis)
+    fields = _along(of_vector, x, axis)
     if over.keepdims and over.axis is None:
-        found = [np.reshape(y, (1,) * np.ndim(a)) for y in found]
+        fields = [np.reshape(y, (1,) * np.ndim(a)) for y in fields]
     elif over.keepdims:
-        found = [np.expand_dims(y, axis) for y in found]
-    return ModeResult(*found)
+        fields = [np.expand_dims(y, axis) for y in fields]
+    return ModeResult(*fields)

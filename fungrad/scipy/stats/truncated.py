@@ -64,8 +64,8 @@ def ppf(q: Any, a: Any, b: Any) -> Any:
     whole, left = log_mass(a, b), a < 0
     lower = np.logaddexp(log_phi(a), np.log(q) + whole)
     upper = np.logaddexp(log_phi(-b), np.log1p(-q) + whole)
-    found = special.ndtri_exp(np.where(left, lower, upper))
-    return np.where(left, found, -found)
+    quantile = special.ndtri_exp(np.where(left, lower, upper))
+    return np.where(left, quantile, -quantile)
 
 
 truncnorm = Continuous(

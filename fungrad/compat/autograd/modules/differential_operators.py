@@ -187,8 +187,8 @@ def multigrad_dict(fun: Any) -> Any:
             bound.arguments.update(arguments)
             return fun(*bound.args, **bound.kwargs)
 
-        found = grad(by_name)(dict(bound.arguments))
-        return OrderedDict((name, found[name]) for name in signature.parameters)
+        grads = grad(by_name)(dict(bound.arguments))
+        return OrderedDict((name, grads[name]) for name in signature.parameters)
 
     return gradients
 
