@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import fungrad.lax as lax
-from fungrad.transforms.jaxprs import Own
+from fungrad.transforms.jaxprs import Own, own
 
 __all__ = ["primitives"]
 __dir__ = __all__.copy
 
-_NAMES = {
-    "axis_index": "axis_index", "cholesky": "cholesky", "custom_jvp_call": "custom_jvp_call",
-    "custom_vjp_call": "custom_vjp_call", "pjit": "jit", "remat": "checkpoint", "squeeze": "reshape",
-}  # fmt: skip
+_NAMES = {"pjit": "jit", "squeeze": "reshape"}
+
+_INERT = frozenset(["accuracy", "out_dtype", "out_sharding", "sharding", "weak_type"])
+"""Parameters of JAX's equations that say nothing here."""
+
+_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "and": lax.bitwise_and,
+    "argmax": lambda x, *, axes, index_dtype: lax.argmax(x, axes[0], index_dtype),
+    "argmin": lambda x, *, axes, index_dtype: lax.argmin(x, axes[0], index_dtype),
+    "concatenate": lambda *operands, dimension: lax.concatenate(operands, dimension),
+    "iota": lambda *, dtype, shape, dimension: lax.broadcasted_iota(dtype, shape, dimension),
+    "not": lax.bitwise_not,
+    "or": lax.bitwise_or,
+    "sort": lambda *operands, **params: [*lax.sort(operands, **params)],
+    "xor": lax.bitwise_xor,
+}
+"""What binding them calls, where that is not the function of `fungrad.lax` that has the name and the parameters."""
 
 
 class _Primitives:
@@ -28,14 +43,17 @@ class _Primitives:
         short = name.removesuffix("_p")
 
         def call(*operands: Any, **params: Any) -> Any:
-            function = getattr(lax, short, None)
+            function = _FUNCTIONS.get(short) or getattr(lax, short, None)
             if function is None:
                 raise NotImplementedError(f"{name}.bind: call the function that it is a part of")
-            return function(*operands, **params)
+            inert = _INERT.intersection(params)
+            if inert:
+                inert -= inspect.signature(function).parameters.keys()
+            return function(*operands, **{k: x for k, x in params.items() if k not in inert})
 
-        own = Own(_NAMES.get(short, short), call, False)
-        own.bind = call  # type: ignore[method-assign]
-        return own
+        primitive = own(_NAMES.get(short, short))
+        primitive.function = call
+        return primitive
 
 
 primitives = _Primitives()

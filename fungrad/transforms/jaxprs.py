@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -15,28 +16,19 @@ from fungrad.core.cached import cached_property
 from fungrad.core.evaluate import last_uses
 from fungrad.core.expr import Expr, format_value, variable_names
 from fungrad.core.trace import Trace
-from fungrad.primitives.ufunc import Function
+from fungrad.core.types import ArrayType, type_of
+from fungrad.primitives.elementwise import Cast, reciprocal, select
+from fungrad.primitives.elementwise.elementary import IntegerPower
+from fungrad.primitives.shaping import Broadcast
+from fungrad.primitives.ufunc import Elementwise, Function
 from fungrad.transforms.avals import aval_of
 from fungrad.transforms.call import as_operand
 from fungrad.transforms.called import Call
 from fungrad.transforms.foreign import Foreign, Primitive
 from fungrad.transforms.jaxpr import DropVar, Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
+from fungrad.transforms.jaxpr_names import NAMES, fields_of, shown_params
 
-NAMES: Mapping[str, str] = {
-    **{f"arc{f}": f"a{f}" for f in ("cos", "cosh", "sin", "sinh", "tan", "tanh")},
-    **{f"bitwise_{f}": f for f in ("and", "or", "xor")},
-    **{f"logical_{f}": f for f in ("and", "or", "xor", "not")},
-    "absolute": "abs", "add": "add", "arctan2": "atan2", "argsort": "sort", "broadcast": "broadcast_in_dim",
-    "cast": "convert_element_type", "conjugate": "conj", "convolution": "conv_general_dilated",
-    "divide": "div", "dynamic_slice": "dynamic_slice",
-    "equal": "eq", "greater": "gt", "greater_equal": "ge", "invert": "not", "isfinite": "is_finite",
-    "left_shift": "shift_left", "less": "lt", "less_equal": "le", "maximum": "max", "minimum": "min",
-    "multiply": "mul", "negative": "neg", "not_equal": "ne", "p_max": "pmax", "p_min": "pmin",
-    "p_permute": "ppermute", "p_sum": "psum", "permute": "transpose", "population_count": "population_count",
-    "power": "pow", "remainder": "rem", "reverse": "rev", "right_shift": "shift_right_arithmetic",
-    "rint": "round", "select": "select_n", "subtract": "sub",
-}  # fmt: skip
-"""JAX's names of primitives, where they are others than ours."""
+_NUMBERS = frozenset([bool, int, float, complex])  # of Python, whose dtypes the other operands say
 
 
 class Parameters(dict[str, Any]):
@@ -44,22 +36,30 @@ class Parameters(dict[str, Any]):
 
 
 class Own(Primitive):
-    """One of fungrad's primitives, by the name that JAX has for it."""
+    """One of fungrad's primitives, by the name that JAX has for it.
+
+    Of those with one name, that are alive, one is what `fungrad.extend.core.primitives` has: the first one.
+    """
 
     multiple_results = False
 
-    def __init__(
-        self, name: str, make: Callable[..., core.Primitive], multiple_results: bool
-    ) -> None:
+    def __init__(self, name: str) -> None:
         super().__init__(name)
-        self.make, self.multiple_results = make, multiple_results
+        self.make: _Make | None = None
+        self.function: Callable[..., Any] | None = None
 
     def bind(self, *operands: Any, **params: Any) -> Any:
-        """Apply it."""
-        made = self.make(
-            **{k: v.program if isinstance(v, ClosedJaxpr) else v for k, v in params.items()}
-        )
-        results = core.bind(made, [as_operand(x, recorded=True) for x in operands])
+        """Apply it: with the parameters that an equation has, or those of the function of `fungrad.lax`."""
+        made = None
+        if self.make is not None and _NUMBERS.isdisjoint(map(type, operands)):
+            made = self.make(params)
+        if made is None:
+            if self.function is None:
+                raise TypeError(
+                    f"{self}.bind: an equation of it has other parameters than {params}"
+                )
+            return self.function(*operands, **params)
+        results = made(*_of_one_shape(made, _turned(made, operands)))
         return list(results) if self.multiple_results else results
 
     def __eq__(self, other: object) -> bool:
@@ -69,37 +69,84 @@ class Own(Primitive):
         return hash(self.name)
 
 
+@dataclasses.dataclass(frozen=True)
+class _Make:
+    """Makes a primitive of the parameters of an equation; None if they are others.
+
+    Parameters
+    ----------
+    kind
+        The class of the primitive, or the primitive itself, if there are no parameters.
+    """
+
+    kind: Any
+
+    def __call__(self, params: Mapping[str, Any]) -> core.Primitive | None:
+        if isinstance(self.kind, core.Primitive):
+            return None if params else self.kind
+        if issubclass(self.kind, Call):
+            return Call(params["name"], _program(params["jaxpr"]))
+        fields = fields_of(self.kind.name, params)
+        if self.kind is IntegerPower and fields == {"n": -1}:
+            return reciprocal
+        if fields.keys() != {f.name for f in dataclasses.fields(self.kind)}:
+            return None
+        return self.kind(**{k: _program(x) for k, x in fields.items()})  # type: ignore[no-any-return]
+
+
+_ALIVE: weakref.WeakValueDictionary[str, Own] = weakref.WeakValueDictionary()
+
+
+def own(name: str, make: _Make | None = None, multiple_results: bool = False) -> Own:
+    """Return the primitive of a name of JAX's."""
+    first = _ALIVE.setdefault(name, Own(name))
+    if make is None or first.make == make:
+        return first
+    if first.make is not None:  # two of ours have that name
+        first = Own(name)
+    first.make, first.multiple_results = make, multiple_results
+    return first
+
+
+def _program(x: Any) -> Any:
+    return x.program if isinstance(x, ClosedJaxpr) else x
+
+
+def _turned(primitive: core.Primitive, operands: Sequence[Any]) -> Sequence[Any]:
+    """Return operands in JAX's order, of those in ours; and the way back."""
+    return (operands[0], operands[2], operands[1]) if primitive is select else operands
+
+
+def _of_one_shape(primitive: core.Primitive, operands: Sequence[Any]) -> list[Any]:
+    """Return operands as arrays; scalars that are written into an equation of elements get the shape of the others."""
+    arrays = [as_operand(x, recorded=True) for x in operands]
+    if not isinstance(primitive, Elementwise):
+        return arrays
+    shapes = [type_of(x).shape for x in arrays]
+    shape = max(shapes, key=len, default=())
+    return [
+        x if s or not shape else Broadcast(shape, tuple(range(len(shape))))(x)
+        for x, s in zip(arrays, shapes, strict=True)
+    ]
+
+
 def _shown(primitive: core.Primitive) -> tuple[Primitive, Parameters]:
     """Return a primitive and its parameters as JAX has them."""
     if isinstance(primitive, Foreign):
         return primitive.of, Parameters(primitive.params)
+    if primitive is reciprocal:
+        return own("integer_pow", _Make(IntegerPower)), Parameters(y=-1)
     name = NAMES.get(primitive.name, primitive.name)
     if isinstance(primitive, Function):
-        return Own(name, _Same(primitive), False), Parameters()
+        return own(name, _Make(primitive)), Parameters()
     fields = {f.name: getattr(primitive, f.name) for f in dataclasses.fields(primitive)}  # type: ignore[arg-type]
     if isinstance(primitive, Call):
         name, fields = "jit", {"name": fields["name"], "jaxpr": fields["program"]}
-        make: Callable[..., core.Primitive] = _called
-    else:
-        make = type(primitive)
     params = {
-        k: ClosedJaxpr.of_program(x) if isinstance(x, Program) else x for k, x in fields.items()
+        k: ClosedJaxpr.of_program(x) if isinstance(x, Program) else x
+        for k, x in shown_params(type(primitive).name, fields).items()
     }
-    return Own(name, make, primitive.multiple_results), Parameters(params)
-
-
-def _called(name: str, jaxpr: Program) -> Call:
-    return Call(name, jaxpr)
-
-
-@dataclasses.dataclass(frozen=True)
-class _Same:
-    """What returns one primitive, that needs no parameters."""
-
-    primitive: core.Primitive
-
-    def __call__(self) -> core.Primitive:
-        return self.primitive
+    return own(name, _Make(type(primitive)), primitive.multiple_results), Parameters(params)
 
 
 class ClosedJaxpr(Expr):
@@ -216,11 +263,12 @@ def _taken_apart(expr: Expr, values: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
     atoms: dict[int, Any] = {}
     arrays: dict[int, Any] = {}
     for v, value in expr.constants.items():
-        if isinstance(value, np.ndarray) or format_value(value) is None:
+        number = value[()] if isinstance(value, np.ndarray) and value.shape == () else value
+        if isinstance(number, np.ndarray) or format_value(number) is None:
             arrays[v] = value
         else:
             t = expr.types[v]
-            atoms[v] = Literal(np.asarray(value, t.dtype)[()], aval_of(t))
+            atoms[v] = Literal(np.asarray(number, t.dtype)[()], aval_of(t))
     captured, inputs = expr.inputs[: expr.captured], expr.inputs[expr.captured :]
 
     def new(v: int, used: bool = True) -> Var:
@@ -231,12 +279,16 @@ def _taken_apart(expr: Expr, values: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
     arrays.update(zip(captured, values, strict=True))
     known = sorted(arrays)  # in the order in which the function met them
     constvars, invars = [new(v) for v in known], [new(v) for v in inputs]
-    last, eqns = last_uses(expr), []
+    last, eqns, scalars = last_uses(expr), [], _scalars(expr, atoms.keys() - {*known, *inputs})
     for (primitive, ins, outs), source in expr.located():
+        if outs and outs[0] in scalars:
+            atoms[outs[0]] = _scalar(primitive, atoms[ins[0]], expr.types[outs[0]])
+            continue
         shown, params = _shown(primitive)
         effects = frozenset([primitive.name]) if primitive.effect else frozenset()
         made = [new(v, last[v] >= 0) for v in outs]
-        eqns.append(JaxprEqn([atoms[v] for v in ins], made, shown, params, effects, source))
+        operands = list(_turned(primitive, [atoms[v] for v in ins]))
+        eqns.append(JaxprEqn(operands, made, shown, params, effects, source))
     jaxpr = Jaxpr(
         constvars,
         invars,
@@ -245,6 +297,29 @@ def _taken_apart(expr: Expr, values: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
         frozenset().union(*[e.effects for e in eqns]),
     )
     return jaxpr, [arrays[v] for v in known]
+
+
+def _scalars(expr: Expr, literals: Set[int]) -> set[int]:
+    """Return the variables that are a number, cast or repeated, for functions of elements alone: JAX writes it into these."""
+    numbers = set(literals)
+    for primitive, ins, outs in expr.equations:
+        if isinstance(primitive, (Broadcast, Cast)) and ins[0] in numbers:
+            numbers.add(outs[0])
+    scalars = numbers - literals - {*expr.outputs}
+    for primitive, ins, outs in reversed(expr.equations):
+        if isinstance(primitive, Elementwise) and primitive is not select:
+            takes = not numbers.issuperset(ins) or outs[0] in scalars
+        else:
+            takes = bool(outs) and outs[0] in scalars
+        if not takes:
+            scalars.difference_update(ins)
+    return scalars
+
+
+def _scalar(primitive: core.Primitive, number: Literal, type_: ArrayType) -> Literal:
+    if isinstance(primitive, Broadcast):
+        return number
+    return Literal(np.asarray(number.val).astype(type_.dtype)[()], aval_of(type_.update(shape=())))
 
 
 def jaxpr_as_fun(closed_jaxpr: ClosedJaxpr) -> Callable[..., list[Any]]:

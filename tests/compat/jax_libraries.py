@@ -202,3 +202,98 @@ def test_products_of_eight_bits_that_share_no_dtype():
     for run in (lambda f: f, jax.jit):
         np.testing.assert_array_equal(run(product)(x, y), np.full((2, 2), 3, np.float32))
     assert jax.grad(lambda x: product(x, y).sum())(x).dtype == x.dtype
+
+
+def test_equations_are_inverted_one_by_one():
+    """As distrax's `Lambda` does: by primitives, with the numbers that equations have as literals."""
+    primitives = jax.extend.core.primitives
+    inverses = {
+        lax.exp_p: lax.log_p.bind,
+        lax.tanh_p: lax.atanh_p.bind,
+        lax.add_p: lambda y, c: lax.sub_p.bind(y, c),
+        lax.mul_p: lambda y, c: lax.div_p.bind(y, c),
+        lax.integer_pow_p: lambda x, *, y: lax.pow_p.bind(x, 1.0 / y),
+    }
+
+    def inverse(jaxpr, consts, y):
+        values = {jaxpr.outvars[0]: y}
+        for eqn in reversed(jaxpr.eqns):
+            (variable,) = [v for v in eqn.invars if isinstance(v, jax.extend.core.Var)]
+            literals = [v.val for v in eqn.invars if isinstance(v, jax.extend.core.Literal)]
+            y = values[eqn.outvars[0]]
+            if eqn.primitive is primitives.jit_p:
+                body = eqn.params["jaxpr"]
+                closed = jax.make_jaxpr(functools.partial(inverse, body.jaxpr, body.consts))(y)
+                params = {k: x for k, x in eqn.params.items() if k != "jaxpr"}
+                (values[variable],) = eqn.primitive.bind(y, jaxpr=closed, **params)
+            else:
+                params = {k: x for k, x in eqn.params.items() if k == "y"}
+                values[variable] = inverses[eqn.primitive](y, *literals, **params)
+        return values[jaxpr.invars[0]]
+
+    def f(x):
+        return jax.jit(lambda y: 3.0 * jnp.tanh(y) + 1.0)(2 * x) ** 3
+
+    for x in (jnp.array([0.1, 0.2]), jnp.float32(0.3)):
+        closed = jax.make_jaxpr(f)(x)
+        assert [eqn.primitive.name for eqn in closed.eqns] == ["mul", "jit", "integer_pow"]
+        assert closed.eqns[-1].params["y"] == 3
+        back = jax.jit(functools.partial(inverse, closed.jaxpr, closed.consts))(f(x))
+        np.testing.assert_allclose(back, x, rtol=1e-5)
+
+
+def test_equations_have_the_parameters_of_jax():
+    def params(f, *args):
+        eqns = jax.make_jaxpr(f)(*args).eqns
+        return {eqn.primitive.name: eqn.params for eqn in eqns}
+
+    made = params(lambda x: lax.broadcast_in_dim(x, (2, 3), (1,)).astype(jnp.int32), X[0])
+    assert made["broadcast_in_dim"]["broadcast_dimensions"] == (1,)
+    assert made["convert_element_type"]["new_dtype"] == np.dtype("int32")
+    made = params(lambda x, y: jnp.transpose(x @ y)[::-1].reshape(9), X.T, X)
+    assert made["dot_general"]["dimension_numbers"] == (((1,), (0,)), ((), ()))
+    assert made["transpose"]["permutation"] == (1, 0)
+    assert made["rev"]["dimensions"] == (0,)
+    assert made["reshape"]["new_sizes"] == (9,)
+    names = [eqn.primitive.name for eqn in jax.make_jaxpr(jax.nn.sigmoid)(X).eqns]
+    assert "logistic" in names
+    (eqn,) = jax.make_jaxpr(jnp.reciprocal)(X).eqns
+    assert (eqn.primitive.name, eqn.params["y"]) == ("integer_pow", -1)
+
+
+def test_programs_run_by_their_equations_alone():
+    def f(x, y):
+        z = jnp.where(x > 1, 2 * x, y) @ y.T
+        return (z.astype(jnp.int32) & 3).sum(), jnp.sort(z + jnp.float32(1), axis=0), 1 / (1 + z)
+
+    closed = jax.make_jaxpr(f)(X, X)
+    assert closed.eqns[0].primitive is lax.gt_p
+    assert isinstance(closed.eqns[0].invars[1], jax.extend.core.Literal)
+    for run in (jax.core.eval_jaxpr, jax.jit(jax.core.eval_jaxpr, static_argnums=0)):
+        for ours, expected in zip(run(closed.jaxpr, closed.consts, X, X), f(X, X), strict=True):
+            np.testing.assert_array_equal(ours, expected)
+
+
+def test_primitives_are_bound_with_the_parameters_of_equations():
+    inert = {"sharding": None}
+    x, three = jnp.array([1.0, 2.0]), jnp.array([1, 3])
+    cases = [
+        (lax.select_n_p.bind(x > 1, x, -x), [1, -2]),
+        (lax.pow_p.bind(x, 2.0), [1, 4]),
+        (lax.integer_pow_p.bind(x, y=2), [1, 4]),
+        (lax.convert_element_type_p.bind(x, new_dtype=np.dtype("int32"), weak_type=False, **inert), [1, 2]),
+        (lax.exp_p.bind(jnp.zeros(2), accuracy=None), [1, 1]),
+        (lax.transpose_p.bind(X, permutation=(1, 0)), X.T),
+        (lax.reduce_sum_p.bind(X, axes=(1,), out_sharding=None), [3, 12]),
+        (lax.reshape_p.bind(X, new_sizes=(6,), dimensions=None, **inert), range(6)),
+        (lax.concatenate_p.bind(x, x, dimension=0), [1, 2, 1, 2]),
+        (lax.and_p.bind(three, jnp.array([3, 2])), [1, 2]),
+        (lax.not_p.bind(three), [-2, -4]),
+        (lax.sort_p.bind(-x, dimension=0, is_stable=True, num_keys=1)[0], [-2, -1]),
+        (lax.broadcast_in_dim_p.bind(x, shape=(2, 2), broadcast_dimensions=(1,), **inert), [[1, 2]] * 2),
+        (lax.iota_p.bind(dtype=np.dtype("int32"), shape=(3,), dimension=0, **inert), [0, 1, 2]),
+        (lax.argmax_p.bind(x, axes=(0,), index_dtype=np.dtype("int32")), 1),
+        (lax.clamp_p.bind(jnp.float32(0), x - 1.5, jnp.float32(0.25)), [0, 0.25]),
+    ]  # fmt: skip
+    for given, expected in cases:
+        np.testing.assert_array_equal(given, np.asarray(expected))

@@ -185,16 +185,16 @@ def test_small_ones():
 
 def test_an_array_is_one_constant_where_it_is_used_several_times():
     """In the order of use, whether arrays or tracers are closed over: functions that are alike have constants that are."""
-    a, b = np.array(2.0), np.ones(3)
+    a, b = np.array([2.0]), np.ones(3)
 
     def constants(x, y):
         return fg.make_jaxpr(lambda z: z * x + y + np.float32(1) - z * y + z * x)(1.0).consts
 
-    assert [c.shape for c in constants(a, b)] == [(), (3,)]
+    assert [c.shape for c in constants(a, b)] == [(1,), (3,)]
     shapes = []
     fg.jit(lambda x: shapes.append([c.shape for c in constants(a, x)]) or x)(b)
     fg.jit(lambda x: shapes.append([c.shape for c in constants(x, b)]) or x)(a)
-    assert shapes == [[(), (3,)]] * 2
+    assert shapes == [[(1,), (3,)]] * 2
 
     def writes(z):
         x = np.zeros(2)

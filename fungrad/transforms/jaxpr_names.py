@@ -1,0 +1,85 @@
+"""What JAX calls primitives and their parameters, where that is something else than here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+NAMES: Mapping[str, str] = {
+    **{f"arc{f}": f"a{f}" for f in ("cos", "cosh", "sin", "sinh", "tan", "tanh")},
+    **{f"bitwise_{f}": f for f in ("and", "or", "xor")},
+    **{f"logical_{f}": f for f in ("and", "or", "xor", "not")},
+    **{f"reduce_bitwise_{f}": f"reduce_{f}" for f in ("and", "or", "xor")},
+    "absolute": "abs", "arctan2": "atan2", "argsort": "sort", "bitcast": "bitcast_convert_type",
+    "broadcast": "broadcast_in_dim", "cast": "convert_element_type", "checkpoint": "remat",
+    "conjugate": "conj", "convolution": "conv_general_dilated", "count_leading_zeros": "clz",
+    "custom_jvp": "custom_jvp_call", "custom_vjp": "custom_vjp_call", "divide": "div",
+    "equal": "eq", "erfinv": "erf_inv", "expit": "logistic", "gammainc": "igamma", "gammaincc": "igammac",
+    "gammaln": "lgamma", "greater": "gt", "greater_equal": "ge", "i0e": "bessel_i0e", "i1e": "bessel_i1e",
+    "integer_power": "integer_pow", "invert": "not", "isfinite": "is_finite", "left_shift": "shift_left",
+    "less": "lt", "less_equal": "le", "maximum": "max", "minimum": "min", "multiply": "mul", "named": "name",
+    "negative": "neg", "not_equal": "ne", "p_max": "pmax", "p_min": "pmin", "p_permute": "ppermute",
+    "p_sum": "psum", "p_sum_scatter": "reduce_scatter", "permute": "transpose", "power": "pow",
+    "remainder": "rem", "reverse": "rev", "right_shift": "shift_right_arithmetic", "rint": "round",
+    "select": "select_n", "subtract": "sub",
+}  # fmt: skip
+"""JAX's names of primitives."""
+
+_PARAMETERS: Mapping[str, Mapping[str, str]] = {
+    "bitcast": {"dtype": "new_dtype"},
+    "broadcast": {"axes": "broadcast_dimensions"},
+    "cast": {"dtype": "new_dtype", "weak": "weak_type"},
+    "concatenate": {"axis": "dimension"},
+    "integer_power": {"n": "y"},
+    "iota": {"axis": "dimension"},
+    "named": {"label": "name"},
+    "permute": {"axes": "permutation"},
+    "reshape": {"shape": "new_sizes"},
+    "reverse": {"axes": "dimensions"},
+    "sort": {"axis": "dimension", "stable": "is_stable"},
+    "slice": {"start": "start_indices", "stop": "limit_indices", "step": "strides"},
+}  # fmt: skip
+"""Of primitives, by our names, those parameters that JAX calls otherwise."""
+
+
+Fields = dict[str, Any]
+
+
+def _others(fields: Fields) -> Fields:
+    """Replace the axes of a broadcast by those that they leave: ours are new, JAX's are those of the operand. The way back is the same."""
+    axes = [d for d in range(len(fields["shape"])) if d not in fields["axes"]]
+    return {**fields, "axes": tuple(axes)}
+
+
+def _dimension_numbers(fields: Fields) -> Fields:
+    numbers = fields["contracting"], fields["batch_axes"]
+    return {"dimension_numbers": numbers, "precision": None, "preferred_element_type": None}
+
+
+def _pairs_of_axes(params: Fields) -> Fields:
+    if any(params.get(k) is not None for k in ("precision", "preferred_element_type")):
+        return params
+    contracting, batch_axes = params["dimension_numbers"]
+    return {"contracting": contracting, "batch_axes": batch_axes, "ndims": None}
+
+
+_VALUES: Mapping[str, tuple[Callable[[Fields], Fields], Callable[[Fields], Fields]]] = {
+    "broadcast": (_others, _others),
+    "dot_general": (_dimension_numbers, _pairs_of_axes),
+}
+"""Of primitives whose parameters have other values in JAX: what makes those of ours, and the way back."""
+
+
+def shown_params(name: str, fields: Fields) -> Fields:
+    """Return the fields of a primitive, by our name for it, as JAX has them."""
+    if name in _VALUES:
+        fields = _VALUES[name][0](fields)
+    renamed = _PARAMETERS.get(name, {})
+    return {renamed.get(k, k): x for k, x in fields.items()}
+
+
+def fields_of(name: str, params: Mapping[str, Any]) -> Fields:
+    """Return the fields of a primitive whose parameters are `params`: the inverse of `shown_params`."""
+    ours = {theirs: k for k, theirs in _PARAMETERS.get(name, {}).items()}
+    fields = {ours.get(k, k): x for k, x in params.items()}
+    return _VALUES[name][1](fields) if name in _VALUES else fields
