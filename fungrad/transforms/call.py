@@ -190,8 +190,16 @@ def output_variables(trace: Trace, leaves: Sequence[Any], label: str) -> list[in
             continue
         if type(x) is not Tracer and not is_array(x):
             raise no_result(x, label)
-        variables.append(trace.lift(as_operand(x) if settings.get().narrow else x).variable)
+        variables.append(trace.lift(_narrow(x) if settings.get().narrow else x).variable)
     return variables
+
+
+def _narrow(x: Any) -> Any:
+    if type(x) is bool or type(x) not in PYTHON_SCALARS:
+        return as_operand(x)
+    from fungrad.core.lattice import narrow_array  # few programs need it
+
+    return narrow_array(x)  # weak
 
 
 def rewrite(

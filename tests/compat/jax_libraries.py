@@ -297,3 +297,66 @@ def test_primitives_are_bound_with_the_parameters_of_equations():
     ]  # fmt: skip
     for given, expected in cases:
         np.testing.assert_array_equal(given, np.asarray(expected))
+
+
+def test_numbers_stay_weak_in_branches_and_loops():
+    """So the body of a loop is traced once: what it takes as a number it returns as one."""
+
+    def weak(tree):
+        return [x.weak_type for x in jax.tree.leaves(tree)]
+
+    x = jnp.float32(2)
+    for transform in (lambda f: f, jax.jit):
+        assert weak(transform(lambda p: lax.cond(p, lambda: 1.0, lambda: 2.0))(True)) == [True]
+        chosen = transform(lambda p: lax.cond(p, 1, lambda a: a, (2, 3), lambda a: a[0] + a[1]))
+        assert weak(chosen(True)) == weak(chosen(False)) == [True]
+        assert (
+            transform(lambda p: jnp.int8(3) * lax.cond(p, lambda: 1, lambda: 2))(True).dtype
+            == np.int8
+        )
+        mixed = transform(lambda p: lax.cond(p, lambda y: y, lambda y: 2 * y, x))(True)
+        assert weak(mixed) == [False]
+    loop = jax.jit(
+        lambda n: lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, c[1] * n, 2 * c[2]), (0, 1.0, 1.0))
+    )  # fmt: skip
+    assert weak(loop(x)) == [True, False, True]
+    carry, (i, y, two) = jax.jit(
+        lambda: lax.scan(lambda c, y: (c + 1, (c, y, 2.0)), 0, jnp.arange(3.0))
+    )()
+    assert weak((carry, i, y, two)) == [True, True, False, True]
+
+    count = []
+
+    def body(state):
+        count.append(None)
+        depth, steps, y = state
+        new = 0, 1, 2 * y
+        depth, steps, y = lax.cond(
+            steps == 0,
+            new,
+            lambda a: a,
+            (state, new),
+            lambda a: (a[0][0] + 1, a[0][1] + a[1][1], y),
+        )
+        return depth, steps, y
+
+    result = jax.jit(lambda y: lax.while_loop(lambda s: s[1] < 4, body, (0, 0, y)))(x)
+    assert [float(v) for v in result] == [3, 4, 4]
+    assert len(count) == 1
+
+
+def test_arrays_of_the_host_are_numpys():
+    got = jax.device_get({"a": (X, jnp.float32(2)), "b": [None, 2.0, np.float32(1)]})
+    assert [type(x) for x in jax.tree.leaves(got)] == [np.ndarray, np.ndarray, float, np.ndarray]
+    assert set(jax.device_get(jnp.arange(3))) == {0, 1, 2}
+
+
+@pytest.mark.filterwarnings("error")
+def test_functions_of_numpy_testing_compare_without_a_warning():
+    nans = jnp.array([1.0, jnp.nan])
+    np.testing.assert_array_equal(nans, nans)
+    np.testing.assert_array_almost_equal(jnp.log(nans), jnp.log(nans))
+    np.testing.assert_array_less(nans, nans + 1)
+    for compare in (np.testing.assert_array_equal, np.testing.assert_allclose):
+        with pytest.raises(AssertionError, match="Mismatched elements: 1 / 2"):
+            compare(nans, nans.at[0].set(2.0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -120,8 +121,18 @@ class Methods:
         return jnp.round(self, ndigits or 0)
 
 
+def _asked_by_numpy() -> bool:
+    """Whether it is NumPy that calls the method: its functions, those of `numpy.testing` say, count in 64 bits."""
+    caller = sys._getframe(2).f_globals.get("__name__", "")
+    return isinstance(caller, str) and caller.startswith("numpy.")
+
+
 def _method(name: str) -> Callable[..., Any]:
+    own = getattr(np.ndarray, name, None)
+
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if "dtype" in kwargs and own is not None and _asked_by_numpy():
+            return own(_view(self, np.ndarray), *args, **kwargs)
         return getattr(jnp, name)(self, *args, **kwargs)
 
     method.__name__ = name

@@ -31,7 +31,7 @@ TRANSFORMS = frozenset(_TRANSFORMS.split())
 """Those that return a function."""
 
 AS_IT_IS = """
-make_jaxpr eval_shape disable_jit checking_leaks debug_nans debug_infs log_compiles device_get typeof
+make_jaxpr eval_shape disable_jit checking_leaks debug_nans debug_infs log_compiles typeof
 explain_cache_misses debug_key_reuse threefry_partitionable closure_convert named_call
 ensure_compile_time_eval
 """
@@ -289,6 +289,15 @@ def device_put(
 ) -> Any:
     """Return a pytree with arrays of its leaves; there is one device, which they are on."""
     return received_tree(x)
+
+
+def device_get(x: Any) -> Any:
+    """Return a pytree with its arrays as NumPy's own, which iterate over numbers."""
+
+    def plain(leaf: Any) -> Any:
+        return np.asarray(leaf) if isinstance(leaf, (_ndarray, np.generic)) else leaf
+
+    return tree.map(plain, fungrad.device_get(x))
 
 
 def make_array_from_callback(

@@ -84,13 +84,14 @@ def _of_function(f: types.FunctionType, within: tuple[Any, ...]) -> Hashable:
     return f.__code__, f.__code__.co_filename, f.__module__, *parts
 
 
-def have_agreed(key: Hashable, closed: Closure) -> bool:
-    """Whether functions have been seen to agree, and that they return what the one that was traced now does."""
+def agreed(key: Hashable, closed: Closure) -> Sequence[ArrayType] | None:
+    """Return the types of the results, if functions have been seen to agree, and to return what the one that was traced now does."""
     known = None if key is None else _SEEN.get(key)
     if known is None or known[0] != closed.structure:
-        return False
+        return None
     output_types = closed.program.expr.output_types
-    return [(t.shape, t.dtype) for t in known[1]] == [(t.shape, t.dtype) for t in output_types]
+    alike = [(t.shape, t.dtype) for t in known[1]] == [(t.shape, t.dtype) for t in output_types]
+    return known[1] if alike else None
 
 
 def is_known(key: Hashable) -> bool:
@@ -98,7 +99,7 @@ def is_known(key: Hashable) -> bool:
     return key is not None and _SEEN.get(key) is not None
 
 
-def keep(key: Hashable, closed: Closure) -> None:
-    """Keep in mind that functions agree, and return what the one given does."""
+def keep(key: Hashable, closed: Closure, types: Sequence[ArrayType]) -> None:
+    """Keep in mind that functions agree, and return what the one given does; the types are weak where all of theirs are."""
     if key is not None:
-        _SEEN.put(key, (closed.structure, tuple(closed.program.expr.output_types)))
+        _SEEN.put(key, (closed.structure, tuple(types)))

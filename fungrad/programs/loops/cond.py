@@ -28,6 +28,7 @@ from fungrad.programs.loops.carry import (
     leaves_of,
     needs_tracing,
     protected,
+    weakly_typed,
 )
 from fungrad.transforms.call import argument_type, as_operand, check_callable, name_of
 
@@ -108,7 +109,7 @@ def cond(
         # JAX's old form: an operand for each function.
         of_true, taken, of_false, otherwise = true_fun, false_fun, *operands
         check_callable(taken, "cond: true_fun")
-        return cond(pred, lambda: taken(of_true), lambda: otherwise(of_false))
+        return cond(pred, lambda x, _: taken(x), lambda _, x: otherwise(x), of_true, of_false)
     operands = _all_operands("cond", operands, operand)
     for name, function in (("true_fun", true_fun), ("false_fun", false_fun)):
         check_callable(function, f"cond: {name}")
@@ -228,15 +229,26 @@ def _one_of(
         key = agreeing.key_of(functions, operands)
         if agreeing.is_known(key):
             taken = _all_closed(label, names[chosen:][:1], functions[chosen:][:1], operands)[0]
-            if not isinstance(taken, NotTraced) and agreeing.have_agreed(key, taken):
-                return taken(*operands)
+            if not isinstance(taken, NotTraced):
+                types = agreeing.agreed(key, taken)
+                if types is not None:
+                    return _called(taken, types, operands)
         closures = _all_closed(label, names, functions, operands)
         traced = [c for c in closures if not isinstance(c, NotTraced)]
         if len(traced) == len(closures):
-            types, taken = _common_types(label, names, traced), traced[chosen]
-            agreeing.keep(key, taken)
-            return taken._replace(program=_returning(taken.program, types))(*operands)
+            common, taken = _common_types(label, names, traced), traced[chosen]
+            weak = _all_weak(traced)
+            agreeing.keep(key, taken, weak)
+            taken = taken._replace(program=_returning(taken.program, common))
+            return _called(taken, weak, operands)
     return _call(label, functions[chosen], operands)
+
+
+def _called(closure: Closure, types: Sequence[ArrayType], operands: Sequence[Any]) -> Any:
+    result = closure(*operands)
+    if not any(t.weak for t in types):
+        return result
+    return tree.unflatten(closure.structure, weakly_typed(tree.leaves(result), types))
 
 
 def _call(label: str, function: Callable[..., Any], operands: Sequence[Any]) -> Any:
@@ -281,7 +293,7 @@ def _choose(
         places = [*range(start, start + counts[i]), *range(sum(counts), len(every))]
         branches.append(widened(_returning(closure.program, types), every, places))
     results = shared(Cond, tuple(branches))(which, *captured, *leaves)
-    return tree.unflatten(closures[0].structure, results)
+    return tree.unflatten(closures[0].structure, weakly_typed(results, _all_weak(closures)))
 
 
 def _how(label: str) -> str:
@@ -331,6 +343,12 @@ def _common_types(
             "Convert the results, with .astype(...) or fungrad.numpy.broadcast_to say, so that they agree.",
         )
     return tuple(map(tangent_type, common))
+
+
+def _all_weak(closures: Sequence[Closure]) -> list[ArrayType]:
+    """Return the types of results, weak where those of all functions are."""
+    columns = zip(*[c.program.expr.output_types for c in closures], strict=True)
+    return [types[0] if all(t.weak for t in types) else tangent_type(types[0]) for types in columns]
 
 
 def _strongest(types: Sequence[ArrayType]) -> ArrayType:

@@ -30,6 +30,7 @@ from fungrad.programs.loops.carry import (
     have_values,
     leaves_of,
     operands_as,
+    weakly_typed,
 )
 from fungrad.programs.loops.scan import scan_of
 from fungrad.programs.loops.while_loop import while_loop
@@ -215,6 +216,7 @@ def _run(
     operands = [*body.captured, *operands_as(init.leaves, carries)]
     operands += operands_as(rows.leaves, [t.update(weak=False) for t in rows.types])
     outputs = record(loop, operands)
+    outputs = weakly_typed(outputs, [*carries, *body.program.expr.output_types[k:]])
     of_y = body.structure.children()[1]
     return init.rebuilt(outputs[:k]), tree.unflatten(of_y, outputs[k:])
 

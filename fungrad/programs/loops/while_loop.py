@@ -44,7 +44,14 @@ from fungrad.programs.closing import (
 from fungrad.programs.effects import quiet
 from fungrad.programs.loops.alone import compiled_loop, step_of
 from fungrad.programs.loops.by_python import check_condition, tried, while_by_python
-from fungrad.programs.loops.carry import any_tracer, close_loop, have_values, leaves_of, operands_as
+from fungrad.programs.loops.carry import (
+    any_tracer,
+    close_loop,
+    have_values,
+    leaves_of,
+    operands_as,
+    weakly_typed,
+)
 from fungrad.programs.loops.lanes import along, is_total, lends, only
 from fungrad.programs.pushing import (
     Moved,
@@ -293,8 +300,7 @@ def while_loop(
     check_condition(condition, _result_type(cond.structure, cond.program.expr.output_types))
     loop = shared(While, cond.program, body.program, (len(cond.captured), len(body.captured)))
     operands = [*cond.captured, *body.captured, *operands_as(init.leaves, types)]
-    outputs = record(loop, operands)
-    return init.rebuilt(outputs)
+    return init.rebuilt(weakly_typed(record(loop, operands), types))
 
 
 def _run_by_python(leaves: Sequence[Any]) -> bool:
