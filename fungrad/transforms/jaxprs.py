@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
@@ -68,6 +69,9 @@ class Own(Primitive):
     def __hash__(self) -> int:
         return hash(self.name)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return own, (self.name, self.make, self.multiple_results)
+
 
 @dataclasses.dataclass(frozen=True)
 class _Make:
@@ -95,21 +99,31 @@ class _Make:
 
 
 _ALIVE: weakref.WeakValueDictionary[str, Own] = weakref.WeakValueDictionary()
+_NAMING = threading.Lock()
 
 
 def own(name: str, make: _Make | None = None, multiple_results: bool = False) -> Own:
     """Return the primitive of a name of JAX's."""
-    first = _ALIVE.setdefault(name, Own(name))
-    if make is None or first.make == make:
+    with _NAMING:
+        first = _ALIVE.setdefault(name, Own(name))
+        if make is None or first.make == make:
+            return first
+        if first.make is not None:  # two of ours have that name
+            first = Own(name)
+        first.make, first.multiple_results = make, multiple_results
         return first
-    if first.make is not None:  # two of ours have that name
-        first = Own(name)
-    first.make, first.multiple_results = make, multiple_results
-    return first
 
 
 def _program(x: Any) -> Any:
+    if isinstance(x, tuple) and any(isinstance(y, ClosedJaxpr) for y in x):
+        return tuple(map(_program, x))
     return x.program if isinstance(x, ClosedJaxpr) else x
+
+
+def _closed(x: Any) -> Any:
+    if isinstance(x, tuple):
+        return tuple(map(_closed, x)) if any(isinstance(y, Program) for y in x) else x
+    return ClosedJaxpr.of_program(x) if isinstance(x, Program) else x
 
 
 def _turned(primitive: core.Primitive, operands: Sequence[Any]) -> Sequence[Any]:
@@ -142,10 +156,7 @@ def _shown(primitive: core.Primitive) -> tuple[Primitive, Parameters]:
     fields = {f.name: getattr(primitive, f.name) for f in dataclasses.fields(primitive)}  # type: ignore[arg-type]
     if isinstance(primitive, Call):
         name, fields = "jit", {"name": fields["name"], "jaxpr": fields["program"]}
-    params = {
-        k: ClosedJaxpr.of_program(x) if isinstance(x, Program) else x
-        for k, x in shown_params(type(primitive).name, fields).items()
-    }
+    params = {k: _closed(x) for k, x in shown_params(type(primitive).name, fields).items()}
     return own(name, _Make(type(primitive)), primitive.multiple_results), Parameters(params)
 
 

@@ -9,6 +9,7 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax
 from fungrad.extend import core
+from fungrad.scipy import stats
 
 S = fg.ShapeDtypeStruct
 
@@ -203,3 +204,42 @@ def test_an_array_is_one_constant_where_it_is_used_several_times():
         return y * x
 
     assert [c.tolist() for c in fg.make_jaxpr(writes)(1.0).consts] == [[0, 0], [5, 0]]
+
+
+def test_numbers_are_literals_of_equations_of_elements_alone():
+    def f(x):
+        return fnp.where(x > 1, 2.0 * x, 0.5), fnp.concatenate([x, fnp.full(2, 7.0)])
+
+    closed = fg.make_jaxpr(f)(np.arange(3.0))
+    kinds = {eqn.primitive.name: [type(v) for v in eqn.invars] for eqn in closed.eqns}
+    assert kinds["gt"] == [core.Var, core.Literal]
+    assert kinds["mul"] == [core.Literal, core.Var]
+    assert kinds["select_n"] == [core.Var] * 3  # as in JAX, of one shape
+    assert kinds["concatenate"] == [core.Var] * 2
+    same = closed.replace(consts=closed.consts)
+    for run in (core.jaxpr_as_fun(closed), core.jaxpr_as_fun(same), same.program):
+        for x, y in zip(run(np.arange(3.0)), f(np.arange(3.0)), strict=True):
+            np.testing.assert_array_equal(x, y)
+
+
+def test_branches_are_programs_among_the_parameters():
+    f = lambda x: lax.cond(x > 0, lambda y: lax.cond(y > 1, fnp.sin, fnp.cos, y), fnp.exp, x)
+    (eqn,) = [e for e in fg.make_jaxpr(f)(1.0).eqns if e.primitive.name == "cond"]
+    assert all(isinstance(branch, core.ClosedJaxpr) for branch in eqn.params["branches"])
+    assert len(list(core.jaxprs_in_params(eqn.params))) == 2
+    for x in (-1.0, 0.5, 2.0):
+        assert core.jaxpr_as_fun(fg.make_jaxpr(f)(1.0))(x) == [f(x)]
+
+
+def test_primitives_of_equations_are_those_that_are_looked_up():
+    sin_p = core.primitives.sin_p
+    (eqn,) = fg.make_jaxpr(fnp.sin)(np.ones(2)).eqns
+    assert eqn.primitive is sin_p is core.primitives.sin_p is pickle.loads(pickle.dumps(sin_p))
+    with pytest.raises(NotImplementedError, match=r"lacking_p.bind: call the function"):
+        core.primitives.lacking_p.bind(1.0)
+    (power,) = fg.make_jaxpr(lambda x: x**3)(np.ones(2)).eqns
+    assert power.primitive.bind(np.float64(2.0), y=5) == 32
+    with pytest.raises(
+        TypeError, match=r"norm.logpdf.bind: an equation of it has other parameters"
+    ):
+        fg.make_jaxpr(stats.norm.logpdf)(np.ones(2)).eqns[0].primitive.bind(np.ones(2), wrong=1)
