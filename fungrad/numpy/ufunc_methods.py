@@ -28,6 +28,7 @@ from fungrad.numpy.shaping import reshaped
 from fungrad.numpy.storing import writable_out
 from fungrad.numpy.ufuncs import ufunc_methods
 from fungrad.primitives.joins import Concatenate
+from fungrad.primitives.shaping import constant_like
 from fungrad.primitives.slices import slice_axis
 
 KINDS: dict[Any, str] = {
@@ -38,7 +39,7 @@ KINDS: dict[Any, str] = {
     np.minimum: "min",
     np.maximum: "max",
 }
-"""For each ufunc whose `at` is a scatter, the kind of it; `subtract` adds -b, `divide` multiplies by 1/b."""
+"""For each ufunc whose `at` is a scatter, the kind of it; `subtract` adds -b, `divide` divides by the products of b."""
 
 
 def _slices(x: Tracer, axis: int, start: int = 0, stop: int | None = None) -> list[Tracer]:
@@ -131,14 +132,18 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
             "'same_kind'"
         )
     kind = KINDS.get(ufunc)
-    if kind is not None:
-        if ufunc is np.subtract:
-            b = np.negative(b)
-        elif ufunc is np.divide:
-            b = np.reciprocal(cast(as_tracer(b), dtype))
+    repeats = _may_repeat(indices)
+    if ufunc is np.divide:
+        if repeats:  # the product of the divisors, as reciprocals would round, and those of subnormal numbers are infinite
+            ones = constant_like(a, 1, dtype)
+            divisors = setitem_functional(ones, indices, cast(as_tracer(b), dtype), "mul")
+            assign(a, np.divide(a, divisors))
+            return
+    elif kind is not None:
+        b = np.negative(b) if ufunc is np.subtract else b
         assign(a, setitem_functional(a, indices, b, kind))
         return
-    if _may_repeat(indices):
+    if repeats:
         raise TypeError(
             f"at {here()}\n{ufunc.__name__}.at with indices that repeat, or are not known, has no rule for traced "
             f"arrays; {', '.join(sorted(f.__name__ for f in KINDS))} have one. Loop over the indices."

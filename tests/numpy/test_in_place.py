@@ -831,3 +831,24 @@ def test_what_transforms_take_and_give_may_be_assigned_to_within_others(f):
         fg.jit(fg.vmap(g))(x[None])[0],
     ):
         np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("indices", [[0, 2, 3], slice(1, 4), [1, 1, 4]])
+def test_quotients_at_indices_are_those_of_numpy(indices):
+    """To the last bit where no index repeats, also where 1 / b is infinite."""
+
+    def f(a, b):
+        a = a + 0
+        np.divide.at(a, indices, b)
+        return a
+
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=5)
+    for b in (rng.normal(size=3), np.array([1.0, 7.0, 5e-324])):
+        zero = np.where(b < 1e-300, 0.0, 1.0).min()
+        expected = f(a * zero, b)
+        for g in (fg.jit(f), lambda a, b: fg.vjp(f, a, b)[0]):
+            if indices == [1, 1, 4]:
+                np.testing.assert_allclose(g(a * zero, b), expected, rtol=1e-15)
+            else:
+                np.testing.assert_array_equal(g(a * zero, b), expected)
