@@ -132,9 +132,10 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
             "'same_kind'"
         )
     kind = KINDS.get(ufunc)
-    repeats = _may_repeat(indices)
     if ufunc is np.divide:
-        if repeats:  # the product of the divisors, as reciprocals would round, and those of subnormal numbers are infinite
+        if _may_repeat(
+            indices
+        ):  # reciprocals would round, and those of subnormal numbers are infinite
             ones = constant_like(a, 1, dtype)
             divisors = setitem_functional(ones, indices, cast(as_tracer(b), dtype), "mul")
             assign(a, np.divide(a, divisors))
@@ -143,7 +144,7 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
         b = np.negative(b) if ufunc is np.subtract else b
         assign(a, setitem_functional(a, indices, b, kind))
         return
-    if repeats:
+    elif _may_repeat(indices):
         raise TypeError(
             f"at {here()}\n{ufunc.__name__}.at with indices that repeat, or are not known, has no rule for traced "
             f"arrays; {', '.join(sorted(f.__name__ for f in KINDS))} have one. Loop over the indices."

@@ -27,6 +27,7 @@ from fungrad.core.state import holding
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, array_type, float0, is_array, type_of
+from fungrad.primitives.elementwise import Cast
 from fungrad.transforms.argument_errors import no_result, no_type
 from fungrad.transforms.starts import make_operands
 
@@ -192,6 +193,18 @@ def output_variables(trace: Trace, leaves: Sequence[Any], label: str) -> list[in
             raise no_result(x, label)
         variables.append(trace.lift(_narrow(x) if settings.get().narrow else x).variable)
     return variables
+
+
+def weakly_typed(results: Sequence[Any], types: Sequence[ArrayType]) -> Sequence[Any]:
+    """Return results, by JAX's rules those of weak `types` as weak ones."""
+    if not settings.get().jax_types or not any(t.weak for t in types):
+        return results
+    from fungrad.core.lattice import weak_array  # few programs need it
+
+    def weak(x: Any) -> Any:
+        return Cast(x.dtype, True)(x) if type(x) is Tracer else weak_array(x)
+
+    return [weak(x) if t.weak else x for x, t in zip(results, types, strict=True)]
 
 
 def _narrow(x: Any) -> Any:

@@ -17,7 +17,7 @@ from fungrad.core.nesting import stage
 from fungrad.core.primitive import bind
 from fungrad.core.tracer import Tracer, current_trace, innermost_trace
 from fungrad.transforms.argnums import strongly
-from fungrad.transforms.call import as_operand
+from fungrad.transforms.call import as_operand, weakly_typed
 from fungrad.transforms.called import Call
 from fungrad.transforms.donation import may_overwrite
 from fungrad.transforms.explain import Signature
@@ -60,8 +60,10 @@ class Entry:
         self.call = Call(name, self.program)
         self.single = structure is tree.LEAF
         self.effect = self.program.effect
-        weak = [t.weak for t in flat.output_types] if settings.get().jax_types else []
-        self.weak = weak if any(weak) else None  # of JAX's results the dtypes may give way, too
+        weak = settings.get().jax_types and any(t.weak for t in flat.output_types)
+        self.weak = (
+            flat.output_types if weak else None
+        )  # of JAX's results the dtypes may give way, too
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what was traced; it is compiled anew where it is loaded."""
@@ -93,13 +95,6 @@ class Entry:
             if self.weak is not None:
                 outs = weakly_typed(outs, self.weak)
         return outs[0] if self.single else tree.unflatten(self.structure, outs)
-
-
-def weakly_typed(arrays: Sequence[Any], weak: Sequence[bool]) -> list[Any]:
-    """Return arrays, those that are weak as such."""
-    from fungrad.core.lattice import weak_array  # few programs need it
-
-    return [weak_array(x) if w else x for x, w in zip(arrays, weak, strict=True)]
 
 
 class NotToBeCached(Exception):

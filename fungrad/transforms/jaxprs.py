@@ -114,16 +114,19 @@ def own(name: str, make: _Make | None = None, multiple_results: bool = False) ->
         return first
 
 
+def _each(x: Any, kind: type, convert: Callable[[Any], Any]) -> Any:
+    """Return a parameter with what is of a kind converted: itself, or some of a tuple, as the branches of `cond` are."""
+    if isinstance(x, tuple) and any(isinstance(y, kind) for y in x):
+        return tuple([_each(y, kind, convert) for y in x])
+    return convert(x) if isinstance(x, kind) else x
+
+
 def _program(x: Any) -> Any:
-    if isinstance(x, tuple) and any(isinstance(y, ClosedJaxpr) for y in x):
-        return tuple(map(_program, x))
-    return x.program if isinstance(x, ClosedJaxpr) else x
+    return _each(x, ClosedJaxpr, lambda closed: closed.program)
 
 
 def _closed(x: Any) -> Any:
-    if isinstance(x, tuple):
-        return tuple(map(_closed, x)) if any(isinstance(y, Program) for y in x) else x
-    return ClosedJaxpr.of_program(x) if isinstance(x, Program) else x
+    return _each(x, Program, ClosedJaxpr.of_program)
 
 
 def _turned(primitive: core.Primitive, operands: Sequence[Any]) -> Sequence[Any]:
@@ -280,6 +283,7 @@ def _taken_apart(expr: Expr, values: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
         else:
             t = expr.types[v]
             atoms[v] = Literal(np.asarray(number, t.dtype)[()], aval_of(t))
+    scalars = _scalars(expr, {*atoms})
     captured, inputs = expr.inputs[: expr.captured], expr.inputs[expr.captured :]
 
     def new(v: int, used: bool = True) -> Var:
@@ -290,7 +294,7 @@ def _taken_apart(expr: Expr, values: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
     arrays.update(zip(captured, values, strict=True))
     known = sorted(arrays)  # in the order in which the function met them
     constvars, invars = [new(v) for v in known], [new(v) for v in inputs]
-    last, eqns, scalars = last_uses(expr), [], _scalars(expr, atoms.keys() - {*known, *inputs})
+    last, eqns = last_uses(expr), []
     for (primitive, ins, outs), source in expr.located():
         if outs and outs[0] in scalars:
             atoms[outs[0]] = _scalar(primitive, atoms[ins[0]], expr.types[outs[0]])

@@ -187,18 +187,6 @@ def as_type(x: Any, type_: ArrayType) -> Any:
     return Cast(type_.dtype)(x)
 
 
-def weakly_typed(results: Sequence[Any], types: Sequence[ArrayType]) -> Sequence[Any]:
-    """Return results, by JAX's rules those of weak `types` as weak ones."""
-    if not settings.get().jax_types or not any(t.weak for t in types):
-        return results
-    from fungrad.core.lattice import weak_array  # few programs need it
-
-    def weak(x: Any) -> Any:
-        return Cast(x.dtype, True)(x) if type(x) is Tracer else weak_array(x)
-
-    return [weak(x) if t.weak else x for x, t in zip(results, types, strict=True)]
-
-
 def protected(x: Any) -> Any:
     """Return what stands for an array as it is now, and cannot be written to: a copy, or an argument.
 

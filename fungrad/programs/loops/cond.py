@@ -28,9 +28,8 @@ from fungrad.programs.loops.carry import (
     leaves_of,
     needs_tracing,
     protected,
-    weakly_typed,
 )
-from fungrad.transforms.call import argument_type, as_operand, check_callable, name_of
+from fungrad.transforms.call import argument_type, as_operand, check_callable, name_of, weakly_typed
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -50,7 +50,6 @@ from fungrad.programs.loops.carry import (
     have_values,
     leaves_of,
     operands_as,
-    weakly_typed,
 )
 from fungrad.programs.loops.lanes import along, is_total, lends, only
 from fungrad.programs.pushing import (
@@ -62,7 +61,7 @@ from fungrad.programs.pushing import (
     through,
     with_series,
 )
-from fungrad.transforms.call import check_callable, name_of
+from fungrad.transforms.call import check_callable, name_of, weakly_typed
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
