@@ -7,7 +7,8 @@ sent once, and in its turn. So messages are steps of a list, and kernels are in 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from fungrad.compile.passes.overlap import overlapped
 from fungrad.compile.schedule import schedule
 from fungrad.core.expr import Expr
 from fungrad.primitives.ranks import Wait
+from fungrad.primitives.shaping import Broadcast
 
 
 class Step(NamedTuple):
@@ -74,10 +76,20 @@ def _parts(expr: Expr) -> list[list[int]]:
 
 
 def _steps(expr: Expr) -> list[Step]:
-    """Return the parts of a program, each as an expression that is still to be compiled."""
+    """Return the parts of a program, each as an expression that is still to be compiled.
+
+    Each part broadcasts for itself: an array between two of them would be as large as what it is broadcast to.
+    """
     steps: list[Step] = []
+    spread = {
+        e.outputs[0]: n for n, e in enumerate(expr.equations) if isinstance(e.primitive, Broadcast)
+    }
     later = {*expr.outputs}  # what is read after the part
     for numbers in reversed(_parts(expr)):
+        if not expr.equations[numbers[0]].primitive.meets:
+            numbers = _needed(expr, numbers, spread, later)
+        if not numbers:
+            continue
         equations = [expr.equations[n] for n in numbers]
         made = {v for e in equations for v in e.outputs}
         read = {v for e in equations for v in e.inputs} - made
@@ -95,3 +107,17 @@ def _steps(expr: Expr) -> list[Step]:
         steps.append(Step(part, inputs, outputs, frozenset((read | {*outputs}) - later)))
         later |= read
     return steps[::-1]
+
+
+def _needed(
+    expr: Expr, numbers: Sequence[int], spread: Mapping[int, int], later: AbstractSet[int]
+) -> list[int]:
+    """Return the equations of a part: with the broadcasts that these read, without those that nobody reads."""
+    made = [(n, expr.equations[n].outputs) for n in numbers]
+    left = [n for n, vs in made if spread.keys().isdisjoint(vs) or not later.isdisjoint(vs)]
+    found = {*left}
+    while left:
+        read = {spread[v] for v in expr.equations[left.pop()].inputs if v in spread}
+        left += read - found
+        found |= read
+    return sorted(found)

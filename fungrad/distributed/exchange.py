@@ -22,7 +22,7 @@ from fungrad.primitives.reductions import ReduceMax, ReduceMin
 from fungrad.primitives.shaping import ReduceSum
 
 SMALL = 1 << 12
-"""Bytes up to which every process is sent all parts of a sum and adds them itself."""
+"""Bytes up to which each of more than two processes is sent all parts of a sum and adds them itself."""
 
 
 class Begun:
@@ -127,7 +127,7 @@ def _shares(count: int, size: int) -> list[int]:
 
 def _reduced(meeting: Meeting, x: Any, by: type) -> Messages[Any]:
     """Return the sum, or another reduction, over the processes."""
-    if x.nbytes <= SMALL:
+    if x.nbytes <= SMALL or meeting.size == 2:  # two send as many bytes either way
         return meeting.reduced((yield from meeting.gather(x)), by)
     shares = _shares(x.size, meeting.size)
     own = shares[meeting.place]

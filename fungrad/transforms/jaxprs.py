@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -277,12 +277,11 @@ def _taken_apart(expr: Expr, values: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
     atoms: dict[int, Any] = {}
     arrays: dict[int, Any] = {}
     for v, value in expr.constants.items():
-        number = value[()] if isinstance(value, np.ndarray) and value.shape == () else value
-        if isinstance(number, np.ndarray) or format_value(number) is None:
-            arrays[v] = value
+        if isinstance(value, np.ndarray) or format_value(value) is None:
+            arrays[v] = value  # one without axes, too: in JAX's programs it is not a number
         else:
             t = expr.types[v]
-            atoms[v] = Literal(np.asarray(number, t.dtype)[()], aval_of(t))
+            atoms[v] = Literal(np.asarray(value, t.dtype)[()], aval_of(t))
     scalars = _scalars(expr, {*atoms})
     captured, inputs = expr.inputs[: expr.captured], expr.inputs[expr.captured :]
 
@@ -292,8 +291,10 @@ def _taken_apart(expr: Expr, values: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
         return atoms[v]  # type: ignore[no-any-return]
 
     arrays.update(zip(captured, values, strict=True))
-    known = sorted(arrays)  # in the order in which the function met them
-    constvars, invars = [new(v) for v in known], [new(v) for v in inputs]
+    known: dict[Hashable, int] = {}  # by what it is, in the order in which the function met them
+    same = {v: known.setdefault(_identity(arrays[v]), v) for v in sorted(arrays)}
+    constvars, invars = [new(v) for v in known.values()], [new(v) for v in inputs]
+    atoms.update({v: atoms[first] for v, first in same.items()})
     last, eqns = last_uses(expr), []
     for (primitive, ins, outs), source in expr.located():
         if outs and outs[0] in scalars:
@@ -311,7 +312,14 @@ def _taken_apart(expr: Expr, values: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
         eqns,
         frozenset().union(*[e.effects for e in eqns]),
     )
-    return jaxpr, [arrays[v] for v in known]
+    return jaxpr, [arrays[v] for v in known.values()]
+
+
+def _identity(x: Any) -> Hashable:
+    """Return what arrays have in common that are one, seen several times."""
+    if type(x) is not np.ndarray:
+        return id(x)
+    return x.__array_interface__["data"], x.shape, x.strides, x.dtype
 
 
 def _scalars(expr: Expr, literals: Set[int]) -> set[int]:

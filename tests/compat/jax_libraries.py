@@ -261,6 +261,22 @@ def test_equations_have_the_parameters_of_jax():
     assert (eqn.primitive.name, eqn.params["y"]) == ("integer_pow", -1)
 
 
+def test_arrays_without_axes_are_constants_and_numbers_are_not():
+    """As optimistix compares programs: where one begins with an array of 0, another has what is computed."""
+    begin, weights = jnp.array(0), jnp.arange(3.0)
+
+    def f(x, i):
+        return (x + weights) * weights + 1.5 * i
+
+    closed = jax.make_jaxpr(lambda x: f(x, begin))(X[0])
+    assert sorted(c.shape for c in closed.consts) == [(), (3,)]
+    expected = f(X[0], begin)
+    np.testing.assert_array_equal(
+        jax.core.eval_jaxpr(closed.jaxpr, closed.consts, X[0])[0], expected
+    )
+    assert jax.make_jaxpr(lambda x: x * np.float32(2) + 1.5)(X[0]).consts == []
+
+
 def test_programs_run_by_their_equations_alone():
     def f(x, y):
         z = jnp.where(x > 1, 2 * x, y) @ y.T

@@ -11,6 +11,7 @@ from fungrad.compile.interpret import interpret
 from fungrad.compile.lower import Program
 from fungrad.compile.passes import overlap
 from fungrad.compile.passes.overlap import overlapped
+from fungrad.compile.segments import _steps
 from fungrad.core.trace import record_expr
 from fungrad.core.types import array_type
 from fungrad.primitives.collectives import AllGather, PMax, PSum, Ranks
@@ -225,6 +226,28 @@ def test_it_shows_in_the_schedule():
     jitted = fg.jit(lambda x: (total(fnp.sin(x)), total(fnp.cos(x)), fnp.exp(x)))
     text = str(jitted.lower(X).schedule)
     assert text.index("start[") < text.index("exp") < text.index("wait[")
+
+
+def test_parts_broadcast_for_themselves():
+    """Between parts there is nothing as large as what is broadcast, but what a message or the caller reads."""
+
+    def f(x, y):
+        z = fnp.broadcast_to(fnp.exp(y), (1000, 3))
+        scaled = z * fnp.sum(total(x))  # where it is waited for
+        return fnp.sum(scaled + 1), total(fnp.broadcast_to(y, (2, 3))), z
+
+    xs = np.array([1.0, 2.0]), np.array([0.5, 0.25, 0.125])
+    expr = overlapped(recorded(f, *xs))
+    between = {v for s in _steps(expr) for v in s.outputs} - {*expr.outputs}
+    shapes = {expr.types[v].shape for v in between}
+    assert (1000, 3) not in shapes
+    assert (2, 3) in shapes
+    z = np.broadcast_to(np.exp(xs[1]), (1000, 3))
+    ours = Program(recorded(f, *xs), at_once=True)(*xs)
+    np.testing.assert_allclose(ours[0], np.sum(z * 6 + 1))
+    np.testing.assert_array_equal(ours[1], np.broadcast_to(2 * xs[1], (2, 3)))
+    np.testing.assert_array_equal(ours[2], z)
+    assert ours[2].flags.writeable
 
 
 def test_in_the_body_of_a_loop():
