@@ -5,9 +5,11 @@ It asks of a program what NCCL does: that all members of a communicator call the
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import ctypes
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -77,6 +79,8 @@ class NcclCommunicator:
         name = identity[:NAMED].hex()
         folder = Path(tempfile.gettempdir()) / f"fungrad-nccl-{name}"
         folder.mkdir(exist_ok=True)
+        if rank == 0:
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
         own = folder / f"{rank}.new"
         own.write_text(str(_mpi().COMM_WORLD.Get_rank()))
         own.rename(folder / str(rank))
