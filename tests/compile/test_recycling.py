@@ -14,7 +14,7 @@ from numpy._core.multiarray import get_handler_name
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad.compile.emit.llvm_recycling import LEAST, MOST, SLOTS
+from fungrad.compile.emit.llvm_recycling import LARGE, LEAST, MOST, MOST_UNTOLD, SLOTS
 from fungrad.compile.targets import host, recycling
 from tests.compile.compiling import in_mode
 
@@ -32,12 +32,12 @@ def expected(x):
     return np.sin(x) * 2 + 1
 
 
-@pytest.fixture
-def large():
+@pytest.fixture(params=[LEAST, LARGE])
+def large(request):
     """Arrays of a size that is recycled; nothing is kept when the test begins."""
     gc.collect()
     recycling.give_back()
-    yield np.linspace(0, 1, LEAST // 8)
+    yield np.linspace(0, 1, request.param // 8)
     recycling.give_back()
 
 
@@ -57,7 +57,7 @@ def test_memory_is_used_again_once_nobody_has_it(mode, large):
     np.testing.assert_allclose(view, expected(large)[5:], rtol=1e-14)
     assert recycling.kept() == 0
     del view
-    assert recycling.kept() == LEAST
+    assert recycling.kept() == large.nbytes
     z = f(large + 1)
     assert address(z) == first
     assert recycling.kept() == 0
@@ -70,7 +70,7 @@ def test_other_arrays_are_numpys(mode, large):
     f = fg.jit(g)
     x = f(large)
     assert get_handler_name(x) == OURS
-    others = [f(large[:100]), np.empty(LEAST), np.sin(large), x.copy(), x * 2]
+    others = [f(large[:100]), np.empty(LARGE), np.sin(large), x.copy(), x * 2]
     assert {get_handler_name(y) for y in others} == {USUAL}
     assert get_handler_name() == USUAL
 
@@ -103,20 +103,35 @@ def test_what_a_smaller_array_was_made_of_serves_no_larger_one(mode, large):
         y = f(np.tile(large, factor))
         np.testing.assert_allclose(y, expected(np.tile(large, factor)), rtol=1e-14)
         del y
-    assert recycling.kept() == (1 + 2 + 3) * LEAST
+    assert recycling.kept() == (1 + 2 + 3) * large.nbytes
+
+
+@pytest.mark.parametrize(
+    ("size", "count", "most"),
+    [
+        (LEAST, SLOTS + 3, SLOTS * LEAST),
+        (LARGE - 8, MOST_UNTOLD // LARGE + 3, MOST_UNTOLD),
+        (MOST // 4 + 8000, 4, MOST),
+    ],
+)
+@in_mode("eager")
+def test_not_more_is_kept_than_is_said(mode, size, count, most):
+    gc.collect()
+    recycling.give_back()
+    f, x = fg.jit(g), np.ones(size // 8)
+    held = [f(x) for _ in range(count)]
+    held.clear()
+    assert most - size <= recycling.kept() <= most
+    recycling.give_back()
+    assert recycling.kept() == 0
 
 
 @in_mode("eager")
-def test_not_more_is_kept_than_is_said(mode, large):
-    f = fg.jit(g)
-    held = [f(large) for _ in range(SLOTS + 3)]
-    held.clear()
-    assert recycling.kept() == SLOTS * LEAST
-    wide = np.ones(MOST // 8 // 4 + 1000)
-    held = [f(wide) for _ in range(4)]
-    held.clear()
-    assert SLOTS * LEAST <= recycling.kept() <= MOST
+def test_less_than_the_least_is_not_kept(mode):
+    f, x = fg.jit(g), np.ones(LEAST // 8 - 1)
+    gc.collect()
     recycling.give_back()
+    f(x)
     assert recycling.kept() == 0
 
 
@@ -130,7 +145,7 @@ def test_memory_is_traced(mode, large):
     del x
     after, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert LEAST <= now <= most < LEAST + 10_000
+    assert large.nbytes <= now <= most < large.nbytes + 10_000
     assert after < 10_000
 
 
@@ -155,7 +170,7 @@ def test_threads_do_not_share_results(mode, large):
     for t in threads:
         t.join()
     assert not wrong
-    assert 0 <= recycling.kept() <= SLOTS * LEAST
+    assert 0 <= recycling.kept() <= SLOTS * large.nbytes
 
 
 PROGRAM = f"""

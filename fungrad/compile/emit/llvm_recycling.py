@@ -1,19 +1,21 @@
 """Printing an allocator of NumPy's that uses the memory of large arrays again, as LLVM's assembly.
 
 What is freed is kept, up to a bound, for the next array of about that size: new memory has to be cleared by the system, which takes longer than
-many a kernel. The system is told that it may take back what is kept (MADV_FREE). No locks: blocks go into slots, and out of them, by single
-operations of the processor, so threads and forks find them whole.
+many a kernel. The system is told that it may take back what is kept of large ones (MADV_FREE); of smaller ones less is kept, for that would take as long as
+clearing them. No locks: blocks go into slots, and out of them, by single operations of the processor, so threads and forks find them whole.
 
 A block has its size before it, in a head of its own, so it does not matter what an array says of its size when it is freed.
 """
 
 from __future__ import annotations
 
-LEAST = 1 << 22
-"""Bytes from which arrays are kept, and from which NumPy asks for large pages."""
-MOST = 1 << 28
-"""Bytes of what is kept at once."""
-SLOTS = 16
+LEAST = 1 << 18
+"""Bytes from which arrays are kept."""
+LARGE = 1 << 22
+"""Bytes from which the system is told, and NumPy asks for large pages."""
+MOST, MOST_UNTOLD = 1 << 28, 1 << 26
+"""Bytes of what is kept at once, and up to which it may be what the system is not told of."""
+SLOTS = 64
 HEAD = 64
 PAGE = 1 << 12
 LARGE_PAGES, TAKEN_BACK = 14, 8
@@ -64,6 +66,10 @@ look:
   br i1 %%more, label %%take, label %%none
 take:
   %%slot = getelementptr ptr, ptr @slots, i64 %%k
+  %%seen = load atomic ptr, ptr %%slot monotonic, align 8
+  %%vacant = icmp eq ptr %%seen, null
+  br i1 %%vacant, label %%on, label %%exchange
+exchange:
   %%block = atomicrmw xchg ptr %%slot, ptr null acq_rel
   %%empty = icmp eq ptr %%block, null
   br i1 %%empty, label %%on, label %%measure
@@ -115,8 +121,8 @@ end:
 }
 define internal ptr @block(i64 %%size) {
 entry:
-  %%large = icmp uge i64 %%size, %(least)d
-  br i1 %%large, label %%look, label %%make
+  %%known = icmp uge i64 %%size, %(least)d
+  br i1 %%known, label %%look, label %%make
 look:
   %%old = call ptr @taken(i64 %%size)
   %%none = icmp eq ptr %%old, null
@@ -140,6 +146,7 @@ retry:
 made:
   %%new = phi ptr [ %%first, %%ask ], [ %%second, %%retry ]
   store i64 %%size, ptr %%new
+  %%large = icmp uge i64 %%size, %(large)d
   br i1 %%large, label %%hint, label %%end
 hint:
   call void @advise(ptr %%new, i64 %%whole, i32 %(large_pages)d)
@@ -203,14 +210,18 @@ see:
 count:
   %%before = atomicrmw add ptr @kept, i64 %%has acq_rel
   %%now = add i64 %%before, %%has
-  %%full = icmp ugt i64 %%now, %(most)d
+  %%large = icmp uge i64 %%has, %(large)d
+  %%limit = select i1 %%large, i64 %(most)d, i64 %(most_untold)d
+  %%full = icmp ugt i64 %%now, %%limit
   br i1 %%full, label %%refuse, label %%keep
 keep:
+  br i1 %%large, label %%tell, label %%look
+tell:
   %%whole = add i64 %%has, %(head)d
   call void @advise(ptr %%block, i64 %%whole, i32 %(taken_back)d)
   br label %%look
 look:
-  %%k = phi i64 [ 0, %%keep ], [ %%next, %%try ]
+  %%k = phi i64 [ 0, %%keep ], [ 0, %%tell ], [ %%next, %%try ]
   %%more = icmp ult i64 %%k, %(slots)d
   br i1 %%more, label %%try, label %%refuse
 try:
@@ -233,6 +244,7 @@ end:
 
 def recycling_assembly() -> str:
     """Return the allocator."""
-    numbers = {"slots": SLOTS, "least": LEAST, "most": MOST, "head": HEAD, "page": PAGE}
+    numbers = {"slots": SLOTS, "least": LEAST, "large": LARGE, "head": HEAD, "page": PAGE}
+    numbers |= {"most": MOST, "most_untold": MOST_UNTOLD}
     numbers |= {"large_pages": LARGE_PAGES, "taken_back": TAKEN_BACK, "behind": HEAD + PAGE - 1}
     return _TEXT % {**numbers, "zeros": "\\00" * (127 - len("fungrad"))}
