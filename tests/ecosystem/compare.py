@@ -102,11 +102,10 @@ def difference(found, expected):
     finite = np.isfinite(expected)
     if not np.array_equal(found[~finite], expected[~finite], equal_nan=True):
         return np.inf
-    if not finite.any():
+    found, expected = found[finite], expected[finite]
+    if not expected.size:
         return 0.0
-    return float(
-        np.max(np.abs(found - expected)[finite]) / max(1.0, np.max(np.abs(expected[finite])))
-    )
+    return float(np.max(np.abs(found - expected)) / max(1.0, np.max(np.abs(expected))))
 
 
 TOLERANCES: dict[int, dict[str, float]] = {

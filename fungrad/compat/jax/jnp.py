@@ -22,8 +22,8 @@ from fungrad.compat.jax.crossing import (
     together,
     widened,
 )
-from fungrad.compat.jax.places import mode_name
-from fungrad.compat.jax.x64 import NARROW, x64_enabled
+from fungrad.compat.jax.places import Places, mode_name
+from fungrad.compat.jax.x64 import NARROW, canonical, x64_enabled
 from fungrad.core import lattice
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import array_type, is_added, is_key, kind_of, type_of
@@ -107,7 +107,7 @@ def _type(x: Any) -> Any:
 def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
     """Return the dtype that operands are promoted to."""
     dtype, weak = lattice.promoted(tuple(map(_type, args)))
-    dtype = dtype if x64_enabled() else NARROW.get(dtype, dtype)
+    dtype = canonical(dtype)
     return (dtype, weak) if return_weak_type_flag else dtype
 
 
@@ -214,12 +214,16 @@ def vectorize(pyfunc: Any, *, excluded: Any = frozenset(), signature: str | None
     return Crossed(fnp.vectorize(pyfunc, excluded=excluded or None, signature=signature))
 
 
-def _on_copy(name: str, a: Any, inplace: bool, *args: Any) -> Any:
-    """Return a copy that a function of NumPy has changed."""
+def _refuse_to_change(name: str, inplace: bool) -> None:
     if inplace:
         raise ValueError(
             f"jax.numpy.{name}: arrays of JAX do not change; pass inplace=False for a changed copy"
         )
+
+
+def _on_copy(name: str, a: Any, inplace: bool, *args: Any) -> Any:
+    """Return a copy that a function of NumPy has changed."""
+    _refuse_to_change(name, inplace)
     changed = fnp.array(enter(a))
     getattr(fnp, name)(changed, *map(enter, args))
     return leave(changed)
@@ -253,8 +257,18 @@ def put_along_axis(
     *,
     mode: str | None = None,
 ) -> Any:
-    """Return a copy with values at indices along an axis."""
-    return _on_copy("put_along_axis", arr, inplace, indices, values, axis)
+    """Return a copy with values at indices along an axis; by default none where an index is out of bounds."""
+    _refuse_to_change("put_along_axis", inplace)
+    x, i = fnp.asarray(enter(arr)), fnp.asarray(enter(indices))
+    rows = fnp.ravel(x) if axis is None else x
+    if rows.ndim != i.ndim:
+        raise ValueError(
+            f"put_along_axis arguments 'arr' and 'indices' must have same ndim. Got {rows.ndim} and {i.ndim}."
+        )
+    at: list[Any] = [*np.ix_(*map(np.arange, rows.shape))]
+    at[0 if axis is None else axis] = i
+    put = Places(rows)[tuple(at)].set(fnp.broadcast_to(enter(values), i.shape), mode=mode)
+    return leave(fnp.reshape(enter(put), x.shape))
 
 
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:

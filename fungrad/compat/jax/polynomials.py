@@ -13,7 +13,7 @@ from fungrad.numpy.at import at
 
 def roots(p: Any, *, strip_zeros: bool = True) -> Any:
     """Return the roots of a polynomial, which are complex."""
-    return as_complex(fnp.roots(enter(p)))
+    return as_complex(fnp.roots(enter(p), strip_zeros=strip_zeros))
 
 
 def polyder(p: Any, m: int = 1) -> Any:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from fungrad.compat.jax.array import Array
 from fungrad.compat.jax.inert import CPU, itself, no_effect
+from fungrad.compat.jax.x64 import canonical
 from fungrad.core import tree
 from fungrad.core.axes import open_axes
 from fungrad.core.tracer import Tracer, innermost_trace
@@ -51,16 +52,64 @@ def supports_inf(dtype: Any) -> bool:
     return not str(dtype).endswith(("fn", "fnuz"))
 
 
+def to_inexact_dtype(dtype: Any) -> np.dtype[Any]:
+    """Return the dtype of floating-point or complex numbers in which JAX computes with those of another."""
+    dtype = np.dtype(dtype)
+    return np.dtype(f"f{max(dtype.itemsize, 4)}") if dtype.kind in "biu" else dtype
+
+
+def to_complex_dtype(dtype: Any) -> np.dtype[Any]:
+    """Return the dtype of complex numbers that goes with another."""
+    return np.dtype(np.complex128 if to_inexact_dtype(dtype).char in "dD" else np.complex64)
+
+
+def to_floating_dtype(dtype: Any) -> np.dtype[Any]:
+    """Return the dtype of the parts of `to_inexact_dtype`."""
+    dtype = to_inexact_dtype(dtype)
+    return np.empty(0, dtype).real.dtype if dtype.kind == "c" else dtype
+
+
+def to_numeric_dtype(dtype: Any) -> np.dtype[Any]:
+    """Return the dtype, of booleans that of integers."""
+    dtype = np.dtype(dtype)
+    return np.dtype(np.int32) if dtype.kind == "b" else dtype
+
+
+_TOLERANCES = {"e": 1e-3, "f": 1e-6, "F": 1e-6, "d": 1e-15, "D": 1e-15}
+
+
+def tolerance(dtype: Any, tol: float | Mapping[Any, float] | None = None) -> float:
+    """Return by how much numbers of a dtype may differ for JAX's tests: as given, for all dtypes or for some."""
+    if tol is not None and not isinstance(tol, Mapping):
+        return tol
+    dtype = canonical(np.dtype(dtype))
+    added = 1e-2 if dtype.name == "bfloat16" else 0.1 if dtype.name.startswith("float8") else 0
+    given = {np.dtype(key): value for key, value in (tol or {}).items()}
+    return given.get(dtype, _TOLERANCES.get(dtype.char, added))
+
+
 def check_close(
-    xs: Any, ys: Any, atol: float | None = None, rtol: float | None = None, err_msg: str = ""
+    xs: Any,
+    ys: Any,
+    atol: float | Mapping[Any, float] | None = None,
+    rtol: float | Mapping[Any, float] | None = None,
+    err_msg: str = "",
 ) -> None:
-    """Raise an AssertionError unless two pytrees of arrays are nearly equal."""
-    for x, y in zip(tree.leaves(xs), tree.leaves(ys), strict=True):
-        dtype = np.result_type(x, y)
-        tolerance = 1e-5 if dtype.kind not in "fc" or np.finfo(dtype).eps < 1e-10 else 1e-2
-        np.testing.assert_allclose(
-            x, y, rtol=rtol or tolerance, atol=atol or tolerance, err_msg=err_msg
-        )
+    """Raise an AssertionError unless two pytrees of arrays are nearly equal: larger ones may differ by more, as in JAX."""
+
+    def check(x: Any, y: Any) -> None:
+        x, y = np.asarray(x), np.asarray(y)
+        if x.shape != y.shape:
+            raise AssertionError(f"{err_msg} shapes {x.shape} and {y.shape} differ".lstrip())
+        bounds = {
+            name: size * max(tolerance(x.dtype, tol), tolerance(y.dtype, tol))
+            for name, tol, size in (("atol", atol, x.size), ("rtol", rtol, y.size))
+        }
+        x, y = (z.astype(np.float32) if z.dtype.kind == "V" else z for z in (x, y))
+        given = {name: bound for name, bound in bounds.items() if bound}
+        np.testing.assert_allclose(x, y, err_msg=err_msg, **given)
+
+    tree.map(check, xs, ys)
 
 
 def safe_map(f: Callable[..., Any], *args: Iterable[Any]) -> list[Any]:

@@ -32,6 +32,11 @@ def x64_enabled() -> bool:
     return settings.get().enable_x64
 
 
+def canonical(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype, or that of 32 bits where there are none of 64."""
+    return dtype if x64_enabled() else NARROW.get(dtype, dtype)
+
+
 def set_x64(enabled: bool) -> None:
     """Switch them on or off in the process."""
     process_settings.set("enable_x64", bool(enabled))

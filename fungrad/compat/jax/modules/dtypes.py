@@ -7,7 +7,7 @@ import numpy as np
 from fungrad.compat.jax.adapting import namespace as _namespace
 from fungrad.compat.jax.crossing import dtype_of, scalar_type
 from fungrad.compat.jax.jnp import extended, finfo, iinfo, issubdtype, prng_key, result_type
-from fungrad.compat.jax.x64 import NARROW, x64_enabled
+from fungrad.compat.jax.x64 import canonical
 from fungrad.core.types import float0
 
 __all__ = [
@@ -28,8 +28,7 @@ class TypePromotionError(TypeError):
 
 def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> Any:
     """Return the dtype, or that of 32 bits where there are none of 64."""
-    dtype = np.dtype(getattr(dtype, "dtype", dtype))
-    return dtype if x64_enabled() else NARROW.get(dtype, dtype)
+    return canonical(np.dtype(getattr(dtype, "dtype", dtype)))
 
 
 def itemsize_bits(dtype: Any) -> int:
