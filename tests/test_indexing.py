@@ -784,3 +784,36 @@ def test_columns_of_tables_are_indices(key):
     np.testing.assert_array_equal(x[Column(key)], [0, 2])
     gradient = fg.grad(lambda x: (x[Column(key)] ** 2).sum())(x)
     np.testing.assert_array_equal(gradient, [0, 0, 4])
+
+
+class Named(np.ndarray):
+    """An array of a subclass, as libraries have them."""
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        lambda i, m: (i, i),
+        lambda i, m: (slice(None), i),
+        lambda i, m: (i, None),
+        lambda i, m: (i[:, None], [2, 0]),
+        lambda i, m: (m, slice(None)),
+        lambda i, m: (m, i),
+        lambda i, m: (..., i),
+    ],
+)
+def test_indices_of_a_subclass(key):
+    """They are index arrays as others are: what they take are copies."""
+    indices = np.array([0, 2]).view(Named), np.array([True, False, True, False]).view(Named)
+    x = np.arange(24.0).reshape(4, 6)[:, ::2]
+
+    @fg.jit
+    def changed(x):
+        taken = x[key(*indices)]
+        taken[...] += 1
+        return x, taken
+
+    same, taken = changed(x)
+    np.testing.assert_array_equal(same, x)
+    np.testing.assert_array_equal(taken, np.asarray(x[key(*indices)]) + 1)
+    assert type(taken) is np.ndarray

@@ -117,12 +117,15 @@ def is_wide(type_: ArrayType) -> bool:
     return type_.dtype in _NARROW and not type_.weak
 
 
+_WITH_VALUES = (np.ndarray, np.generic, int, float, complex)
+
+
 def narrow_array(x: Any) -> Any:
     """Return an array or a number of 64 bits as one of 32; of Python's, NumPy's."""
     if type(x) is np.ndarray and x.dtype not in _NARROW:
         return x
     given = type_of(x)
-    if given.dtype not in _NARROW:
+    if given.dtype not in _NARROW or not isinstance(x, _WITH_VALUES):
         return x
     narrowed = (
         np.asarray(x, narrow(given.dtype)) if type(x) is float else _wrapped(x, narrow(given.dtype))

@@ -82,7 +82,7 @@ def element(x: Tracer, key: Any, result: Tracer) -> Tracer:
         elif type(part) is Tracer:
             is_index = part.type.dtype.kind in "iu" and is_scalar(part)
             traced, copies = traced or is_index, copies or not is_index
-        elif type(part) in (np.ndarray, list, tuple):
+        elif isinstance(part, (np.ndarray, list, tuple)):
             copies = True
     if not result.type.shape and not ellipsis:
         return scalar_of(result)
@@ -106,7 +106,7 @@ def _of_taken(x: Tracer, parts: tuple[Any, ...], shape: Shape) -> Layout:
     """
     layout = layout_of(x)
     parts = tuple([np.asarray(part) if type(part) in (list, tuple) else part for part in parts])
-    arrays = [part for part in parts if type(part) is np.ndarray or type(part) is Tracer]
+    arrays = [part for part in parts if isinstance(part, (np.ndarray, Tracer))]
     odd = any(isinstance(part, (bool, np.bool_)) for part in parts)
     if layout is None or odd or not all(a.ndim and lies_in_order(a) for a in arrays):
         return None

@@ -179,7 +179,7 @@ def narrowed_types(types: Sequence[ArrayType], leaves: Sequence[Any]) -> list[Ar
     from fungrad.core.lattice import narrow_type  # few programs need it
 
     pairs = zip(types, leaves, strict=True)
-    return [t if type(x) is Tracer else narrow_type(t) for t, x in pairs]
+    return [t if type(x) in (Tracer, ArrayType) else narrow_type(t) for t, x in pairs]
 
 
 def output_variables(trace: Trace, leaves: Sequence[Any], label: str) -> list[int]:

@@ -376,3 +376,93 @@ def test_functions_of_numpy_testing_compare_without_a_warning():
     for compare in (np.testing.assert_array_equal, np.testing.assert_allclose):
         with pytest.raises(AssertionError, match="Mismatched elements: 1 / 2"):
             compare(nans, nans.at[0].set(2.0))
+
+
+def test_updates_out_of_bounds():
+    x = jnp.zeros(4)
+    put = functools.partial(jnp.put, inplace=False)
+    np.testing.assert_array_equal(put(x, jnp.array([-1, 9]), jnp.array([1.0, 2.0])), [0, 0, 0, 2])
+    np.testing.assert_array_equal(put(x, jnp.array([-9, 2]), 1.0), [1, 0, 1, 0])
+    along = functools.partial(jnp.put_along_axis, axis=1, inplace=False)
+    x, at = jnp.zeros((2, 3)), jnp.array([[7], [-1]])
+    for run in (lambda f: f, jax.jit):
+        np.testing.assert_array_equal(run(along)(x, at, 1.0), [[0, 0, 0], [0, 0, 1]])
+        clipped = run(functools.partial(along, mode="clip"))(x, at, 1.0)
+        np.testing.assert_array_equal(clipped, [[0, 0, 1], [0, 0, 1]])
+    with pytest.raises(ValueError, match="same ndim"):
+        along(x, jnp.array([0]), 1.0)
+
+
+def test_dtypes_of_complex_numbers():
+    assert jnp.iscomplexobj(jnp.complex64)
+    assert jnp.iscomplexobj(1j)
+    assert not jnp.iscomplexobj(jnp.float32)
+    assert jnp.isrealobj(X)
+    to_complex = jax._src.dtypes.to_complex_dtype
+    assert to_complex("int8") == to_complex(jnp.bfloat16) == np.complex64
+    assert to_complex("int64") == np.complex128
+
+
+def test_roots_of_traced_polynomials():
+    roots = jax.jit(lambda p: jnp.roots(p, strip_zeros=False))(jnp.array([1.0, -3.0, 2.0]))
+    np.testing.assert_allclose(np.sort(np.real(roots)), [1, 2], rtol=1e-5)
+
+
+def test_what_tells_shapes_apart_says_so():
+    for broadcast in (jnp.broadcast_shapes, lax.broadcast_shapes):
+        assert broadcast((3, 1), (2,)) == (3, 2)
+        with pytest.raises(ValueError, match="Incompatible shapes for broadcasting"):
+            broadcast((2,), (3,))
+
+
+def test_stacked_normal_distributions():
+    normal = jax.scipy.stats.multivariate_normal
+    cov = jnp.array([[1.0, 0.3], [0.3, 2.0]])
+    x, means = jnp.ones(2), jnp.array([[0.0, 0.0], [1.0, 1.0], [2.0, 0.0]])
+    each = [normal.logpdf(x, mean, cov) for mean in means]
+    np.testing.assert_allclose(normal.logpdf(x, means, cov), np.stack(each), rtol=1e-6)
+    np.testing.assert_allclose(normal.pdf(x, means, cov), np.exp(np.stack(each)), rtol=1e-6)
+    stacked = normal.logpdf(x, means[0], jnp.stack([cov, 2 * cov]))
+    np.testing.assert_allclose(stacked[0], each[0], rtol=1e-6)
+    assert normal.logpdf(x[0].astype(jnp.float16), jnp.float16(0), 1.0).dtype == jnp.float16
+    slope = jax.grad(lambda mean: normal.logpdf(x, mean, cov))(jnp.zeros(2))
+    np.testing.assert_allclose(slope, np.linalg.solve(np.asarray(cov), [1, 1]), rtol=1e-5)
+    with pytest.raises(ValueError, match="incompatible shapes"):
+        normal.logpdf(x, means[0], jnp.ones(2))
+
+
+def test_roots_of_log_densities():
+    """As blackjax's marginal distributions by Laplace's method: 32 bits also where a density computes in 64."""
+    norm, y, start = jax.scipy.stats.norm, jnp.array([0.1, 0.4]), jnp.zeros(2)
+
+    def log_joint(x, scale):
+        return norm.logpdf(x, 0.0, scale).sum() + norm.logpdf(y, x, 1.0).sum()
+
+    def mode(log_scale):
+        def solved(g, b):
+            return jnp.linalg.solve(jax.jacobian(g)(jnp.zeros_like(start)), b)
+
+        def residual(x):
+            return jax.grad(log_joint)(x, jnp.exp(log_scale))
+
+        return lax.custom_root(residual, start, lambda f, x: y / 2, solved)
+
+    x, slope = mode(jnp.array(0.0)), jax.jacobian(mode)(jnp.array(0.0))
+    np.testing.assert_allclose(x, y / 2)
+    np.testing.assert_allclose(slope, y / 2, rtol=1e-6)
+    assert slope.dtype == jnp.float32
+
+
+def test_traced_arrays_are_not_fetched():
+    np.testing.assert_array_equal(jax.jit(lambda x: jax.device_get([x, 2.0])[0] * 2)(X), 2 * X)
+
+
+def test_pytrees_are_close():
+    from jax._src.public_test_util import check_close
+
+    check_close([X, 1.0], [X + 1e-6, 1.0])
+    check_close(X, X + 0.1, atol={np.float32: 0.1}, rtol={np.float32: 0.1})
+    with pytest.raises(AssertionError):
+        check_close([X], [X + 0.1])
+    with pytest.raises(AssertionError):
+        check_close(X, X[:1])

@@ -22,7 +22,7 @@ from fungrad.compat.jax.crossing import (
     together,
     widened,
 )
-from fungrad.compat.jax.places import Places, mode_name
+from fungrad.compat.jax.places import mode_name
 from fungrad.compat.jax.x64 import NARROW, canonical, x64_enabled
 from fungrad.core import lattice
 from fungrad.core.tracer import Tracer
@@ -214,66 +214,28 @@ def vectorize(pyfunc: Any, *, excluded: Any = frozenset(), signature: str | None
     return Crossed(fnp.vectorize(pyfunc, excluded=excluded or None, signature=signature))
 
 
-def _refuse_to_change(name: str, inplace: bool) -> None:
-    if inplace:
-        raise ValueError(
-            f"jax.numpy.{name}: arrays of JAX do not change; pass inplace=False for a changed copy"
-        )
-
-
-def _on_copy(name: str, a: Any, inplace: bool, *args: Any) -> Any:
-    """Return a copy that a function of NumPy has changed."""
-    _refuse_to_change(name, inplace)
-    changed = fnp.array(enter(a))
-    getattr(fnp, name)(changed, *map(enter, args))
-    return leave(changed)
-
-
-def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
-    """Return a copy with values on the main diagonal."""
-    return _on_copy("fill_diagonal", a, inplace, val, wrap)
-
-
-def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
-    """Return a copy with values, one after the other, where a mask is true."""
-    return _on_copy("place", arr, inplace, mask, vals)
-
-
-def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Any:
-    """Return a copy with values at indices of the array in one axis; by default none where an index is out of bounds."""
-    if mode is None and not inplace:
-        values = fnp.resize(enter(v), fnp.size(enter(ind)))
-        flat = fungrad.at(fnp.ravel(enter(a)))[fnp.ravel(enter(ind))].set(values, mode="drop")
-        return leave(fnp.reshape(flat, fnp.shape(a)))
-    return _on_copy("put", a, inplace, ind, v, mode)
-
-
-def put_along_axis(
-    arr: Any,
-    indices: Any,
-    values: Any,
-    axis: int | None,
-    inplace: bool = True,
-    *,
-    mode: str | None = None,
-) -> Any:
-    """Return a copy with values at indices along an axis; by default none where an index is out of bounds."""
-    _refuse_to_change("put_along_axis", inplace)
-    x, i = fnp.asarray(enter(arr)), fnp.asarray(enter(indices))
-    rows = fnp.ravel(x) if axis is None else x
-    if rows.ndim != i.ndim:
-        raise ValueError(
-            f"put_along_axis arguments 'arr' and 'indices' must have same ndim. Got {rows.ndim} and {i.ndim}."
-        )
-    at: list[Any] = [*np.ix_(*map(np.arange, rows.shape))]
-    at[0 if axis is None else axis] = i
-    put = Places(rows)[tuple(at)].set(fnp.broadcast_to(enter(values), i.shape), mode=mode)
-    return leave(fnp.reshape(enter(put), x.shape))
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+    """Return the shape that arrays of some shapes are broadcast to."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ValueError(f"Incompatible shapes for broadcasting: shapes={[*shapes]}") from None
 
 
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Return whether all elements are nearly equal."""
     return received(fnp.allclose(enter(a), enter(b), enter(rtol), enter(atol), equal_nan))
+
+
+def iscomplexobj(x: Any) -> bool:
+    """Return whether an array, or a dtype, is of complex numbers."""
+    x = enter(x)
+    return (x if isinstance(x, np.dtype) else fnp.asarray(x).dtype).kind == "c"
+
+
+def isrealobj(x: Any) -> bool:
+    """Return the opposite of `iscomplexobj`."""
+    return not iscomplexobj(x)
 
 
 def as_complex(x: Any) -> Any:
@@ -388,9 +350,10 @@ def delete(
 
 
 def as_inexact(*arrays: Any) -> list[Any]:
-    """Return arrays in the one dtype of floating-point or complex numbers that they are promoted to."""
+    """Return arrays in the one dtype of floating-point or complex numbers that they are promoted to; Python's numbers give way."""
     entered = [fnp.asarray(enter(x)) for x in arrays]
-    dtype = result_type(*entered)
+    pairs = zip(arrays, entered, strict=True)
+    dtype = result_type(*[x if type(x) in _PYTHONS else own for x, own in pairs])
     dtype = dtype if dtype.kind in "fc" else dtype_of(float)
     return [x.astype(dtype) for x in entered]
 

@@ -292,12 +292,12 @@ def device_put(
 
 
 def device_get(x: Any) -> Any:
-    """Return a pytree with its arrays as NumPy's own, which iterate over numbers."""
+    """Return a pytree with its arrays as NumPy's own, which iterate over numbers; tracers as they are."""
 
     def plain(leaf: Any) -> Any:
         return np.asarray(leaf) if isinstance(leaf, (_ndarray, np.generic)) else leaf
 
-    return tree.map(plain, fungrad.device_get(x))
+    return tree.map(plain, x)
 
 
 def make_array_from_callback(

@@ -8,10 +8,11 @@ import fungrad.numpy as fnp
 from fungrad.compat.jax.adapting import namespace as _namespace
 from fungrad.compat.jax.crossing import enter, leave
 from fungrad.compat.jax.inert import AccuracyMode, DotAlgorithm, DotAlgorithmPreset, Tolerance
+from fungrad.compat.jax.jnp import broadcast_shapes
 from fungrad.extend.primitives import primitives as _primitives
 
 __all__ = [
-    "AccuracyMode", "DotAlgorithm", "DotAlgorithmPreset", "Tolerance", "composite", "stage",
+    "AccuracyMode", "DotAlgorithm", "DotAlgorithmPreset", "Tolerance", "broadcast_shapes", "composite", "stage",
 ]  # fmt: skip
 
 

@@ -14,8 +14,9 @@ multinomial multivariate_normal nbinom norm pareto poisson t truncnorm uniform v
 
 def _module(name: str) -> _ModuleType:
     made = _ModuleType(f"{__name__}.{name}", f"`jax.scipy.stats.{name}`.")
+    of_stacks = ["fungrad.compat.jax.multivariate"] if name == "multivariate_normal" else []
     made.__dict__["__getattr__"] = _namespace(
-        f"jax.scipy.stats.{name}", vars(made), [getattr(_stats, name)]
+        f"jax.scipy.stats.{name}", vars(made), [*of_stacks, getattr(_stats, name)]
     )
     _sys.modules[made.__name__] = _sys.modules[f"jax.scipy.stats.{name}"] = made
     return made
