@@ -191,17 +191,16 @@ class Meeting:
     def _agree(self, arrays: Sequence[Any]) -> Messages[tuple[int, ...]]:
         """Return which devices all have arrays on, by marks; raise unless all have come to the same collectives of operands of the same types."""
         mine = np.zeros(2 + ALONG // 8, np.uint64)
-        mine[0] = _number(self._text)
-        x = arrays[0] if len(arrays) == 1 else None
-        if self.device is not None:
-            mine[1] = self.device.mark
-        elif x is not None and x.nbytes <= ALONG:
-            mine[2:].view(np.uint8)[: x.nbytes] = as_bytes(np.ascontiguousarray(x))
+        mine[:2] = _number(self._text), 0 if self.device is None else self.device.mark
+        alone = len(arrays) == 1 and self.device is None
+        along = arrays[0] if alone and arrays[0].nbytes <= ALONG else None
+        if along is not None:
+            mine[2:].view(np.uint8)[: along.nbytes] = as_bytes(np.ascontiguousarray(along))
         said_by = yield from self.gather(mine)
         if (said_by[:, 0] == mine[0]).all():
-            if self.device is None and x is not None and x.nbytes <= ALONG:
-                came = said_by[:, 2:].view(np.uint8)[:, : x.nbytes].copy()
-                self._along = x, came.view(x.dtype).reshape(self.size, *x.shape)
+            if along is not None:
+                came = said_by[:, 2:].view(np.uint8)[:, : along.nbytes].copy()
+                self._along = along, came.view(along.dtype).reshape(self.size, *along.shape)
             return tuple(said_by[:, 1].tolist())
         said = np.zeros(SAID, np.uint8)
         text = self._where().encode()[-SAID:]

@@ -100,6 +100,13 @@ def test_processes_listen_to_this_machine_alone(tmp_path):
     assert {*said[0], *said[1]} <= {"127.0.0.1"}
 
 
+@pytest.mark.parametrize("count", [2, 4])
+def test_small_operands(count):
+    needs_mpi()
+    ended = launch(count, "-m", "tests.distributed.small")
+    assert ended.returncode == 0, ended.stderr[-3000:]
+
+
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.__name__)
 def test_others_are_told(fault, tmp_path):
     needs_mpi()
