@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from fungrad.core.tracer import Tracer
 from fungrad.core.types import Shape
 from fungrad.numpy.dispatch import implemented, implements
-from fungrad.numpy.promotion import as_tracer, through
+from fungrad.numpy.promotion import as_tracer, has_tracer, through
 from fungrad.numpy.shaping import as_shape, reshaped, reversed_axes, same_array, swapaxes
 from fungrad.primitives.joins import Concatenate, Roll
 from fungrad.primitives.slices import slice_axis
@@ -59,11 +60,12 @@ def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
 
 @implements(np.roll, zero_d=True)
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    """The shift must be known when the function is traced."""
     x = as_tracer(a)
     if axis is None:
         shifted: Any = roll(reshaped(x, (x.size,)), shift, 0)
         return reshaped(shifted, x.shape)
+    if has_tracer(shift if isinstance(shift, (tuple, list)) else (shift,)):
+        return _rolled(x, shift, as_shape(axis))
     near: dict[int, int] = {}
     result = x
     for i, step in _shifts(x.type.shape, as_shape(shift), as_shape(axis)):
@@ -75,6 +77,24 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
             near[i] = step if step <= NEAR else step - n
     if near:
         result = through((Roll(tuple(near.values()), tuple(near)),), result)
+    return same_array(x) if result is x else result
+
+
+def _rolled(x: Tracer, shift: Any, axis: Shape) -> Any:
+    """Return elements shifted by numbers that are not known: taken by their indices, along one axis after the other."""
+    axes = normalize_axis_tuple(axis, x.ndim, allow_duplicate=True)
+    steps: Any = np.stack([*shift]) if isinstance(shift, (tuple, list)) else shift
+    if steps.ndim > 1:
+        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
+    if steps.dtype.kind not in "iu":
+        raise TypeError(f"roll: shift must be of integers, got {steps.dtype}")
+    steps = np.reshape(steps, (-1,)).astype(np.int64)
+    (count,) = np.broadcast_shapes(steps.shape, (len(axes),))
+    steps = np.broadcast_to(steps, (count,))
+    result: Any = x
+    for k, i in enumerate(axes * count if len(axes) == 1 else axes):
+        if n := x.type.shape[i]:
+            result = np.take(result, np.mod(np.arange(n) - steps[k], n), axis=i)
     return same_array(x) if result is x else result
 
 

@@ -103,7 +103,10 @@ class ShapedArray(AbstractValue):
 
     def str_short(self, short_dtypes: bool = False, mesh_axis_types: bool = False) -> str:
         """Return ``float64[2,3]``."""
-        return str(self.type)
+        return str(self)
+
+    def __str__(self) -> str:
+        return f"{'~' if self.weak_type else ''}{self.type}"
 
     def __len__(self) -> int:
         if not self.shape:

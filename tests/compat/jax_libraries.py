@@ -466,3 +466,64 @@ def test_pytrees_are_close():
         check_close([X], [X + 0.1])
     with pytest.raises(AssertionError):
         check_close(X, X[:1])
+
+
+def test_infinities_in_the_place_of_nan_are_replaced():
+    x = jnp.array([jnp.nan, jnp.inf, -jnp.inf, 1.0])
+    least, most = jnp.finfo(x.dtype).min, jnp.finfo(x.dtype).max
+    np.testing.assert_array_equal(jnp.nan_to_num(x), [0, most, least, 1])
+    np.testing.assert_array_equal(jnp.nan_to_num(x, nan=-jnp.inf), [least, most, least, 1])
+    np.testing.assert_array_equal(jnp.nan_to_num(x, nan=-jnp.inf, neginf=5.0), [5, most, 5, 1])
+    np.testing.assert_array_equal(jnp.nan_to_num(x, posinf=-jnp.inf), [0, least, least, 1])
+    np.testing.assert_array_equal(jnp.nan_to_num(1j * x)[3], 1j)
+    assert jnp.nan_to_num(jnp.arange(3)).dtype == jnp.int32
+    np.testing.assert_array_equal(jax.grad(lambda x: jnp.nan_to_num(x).sum())(x), [0, 0, 0, 1])
+
+
+def test_types_are_told_as_they_are_where_64_bits_are_off():
+    told = [str(jax.typeof(x)) for x in (1.0, 1, 1j, True, X, jnp.asarray(1.0))]
+    assert told == [
+        "~float32[]",
+        "~int32[]",
+        "~complex64[]",
+        "bool[]",
+        "float32[2,3]",
+        "~float32[]",
+    ]
+    assert jnp.iscomplexobj(jax.ShapeDtypeStruct((2,), jnp.complex64))
+
+
+def test_densities_of_traced_numbers_are_of_32_bits():
+    dtypes, stats = [], jax.scipy.stats
+
+    def seen(x):
+        found = stats.norm.logpdf(X[0], x), stats.norm.logpdf(1.0, x), stats.gamma.logpdf(x, 2.0)
+        dtypes.extend([y.dtype for y in found])
+        return x.sum()
+
+    for transform in (jax.jit, jax.grad, jax.vmap):
+        transform(seen)(X[0])
+    assert set(dtypes) == {np.dtype(np.float32)}
+
+
+def test_results_of_branches_are_weak_where_those_of_the_first_are():
+    operands = jnp.asarray(1.0), jnp.float32(1.0)  # a weak one, and one that is not
+    weak, strong = (lambda x, y: x), (lambda x, y: y)
+
+    def results(x, *operands):
+        return (
+            lax.cond(x > 0, strong, weak, *operands),
+            lax.cond(x > 0, weak, strong, *operands),
+            lax.switch(1, [weak, strong], *operands),
+            lax.switch(1, [strong, weak], *operands),
+        )
+
+    for run in (lambda f: f, jax.jit):
+        assert [x.weak_type for x in run(results)(1.0, *operands)] == [True, False, True, False]
+
+
+def test_rolling_by_traced_numbers():
+    x = jnp.arange(12).reshape(3, 4)
+    rows = jax.vmap(jnp.roll)(x, -jnp.arange(3))
+    np.testing.assert_array_equal(rows, [[0, 1, 2, 3], [5, 6, 7, 4], [10, 11, 8, 9]])
+    np.testing.assert_array_equal(jax.jit(jnp.roll)(x, 2), np.roll(x, 2))

@@ -269,3 +269,37 @@ def test_a_copy_is_another_tracer():
         return x
 
     fg.jit(f)(V)
+
+
+@pytest.mark.parametrize(
+    ("shift", "axis"),
+    [
+        (2, None),
+        (-5, None),
+        (1, 0),
+        (7, 1),
+        ((1, 2), (0, 1)),
+        ((1, 2), 1),
+        ([3], (0, 1)),
+        (2, (0, 0)),
+    ],
+)
+def test_roll_by_what_is_not_known(shift, axis):
+    x, weights = np.arange(12.0).reshape(3, 4), np.arange(12.0).reshape(3, 4) ** 2
+    given = fg.tree.map(np.asarray, shift)
+    rolled = lambda x, shift: fnp.roll(x, shift, axis)
+    expected = np.roll(x, shift, axis)
+    np.testing.assert_array_equal(fg.jit(rolled)(x, given), expected)
+    gradient = fg.grad(lambda x, shift: (rolled(x, shift) * weights).sum())
+    back = np.roll(weights, fg.tree.map(np.negative, shift), axis)
+    np.testing.assert_array_equal(gradient(x, given), back)
+    np.testing.assert_array_equal(fg.jit(gradient)(x, given), back)
+
+
+def test_roll_by_another_number_for_each_row():
+    x, shifts = np.arange(12.0).reshape(3, 4), np.array([0, 5, -1])
+    expected = [np.roll(row, k) for row, k in zip(x, shifts, strict=True)]
+    np.testing.assert_array_equal(fg.vmap(fnp.roll)(x, shifts), expected)
+    assert fg.jit(fnp.roll)(np.zeros((0, 3)), np.array(2)).shape == (0, 3)
+    with pytest.raises(TypeError, match="integers"):
+        fg.jit(fnp.roll)(x, 2.5)

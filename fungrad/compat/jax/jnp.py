@@ -222,6 +222,26 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
         raise ValueError(f"Incompatible shapes for broadcasting: shapes={[*shapes]}") from None
 
 
+def nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    """Return an array with numbers in place of NaN and infinities: of NaN first, so that a number for it may itself be infinite."""
+    x = fnp.asarray(enter(x))
+    if x.dtype.kind == "c":
+        parts = [nan_to_num(part, copy, nan, posinf, neginf) for part in (fnp.real(x), fnp.imag(x))]
+        return leave(fungrad.lax.complex(*map(enter, parts)))
+    if kind_of(x.dtype) != "f":
+        return leave(x)
+    limits = _limits("finfo", x.dtype)
+    for is_it, number in (
+        (fnp.isnan, nan),
+        (fnp.isposinf, limits.max if posinf is None else posinf),
+        (fnp.isneginf, limits.min if neginf is None else neginf),
+    ):
+        x = fnp.where(is_it(x), fnp.asarray(enter(number)).astype(x.dtype), x)
+    return leave(x)
+
+
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Return whether all elements are nearly equal."""
     return received(fnp.allclose(enter(a), enter(b), enter(rtol), enter(atol), equal_nan))
@@ -230,7 +250,7 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bo
 def iscomplexobj(x: Any) -> bool:
     """Return whether an array, or a dtype, is of complex numbers."""
     x = enter(x)
-    return (x if isinstance(x, np.dtype) else fnp.asarray(x).dtype).kind == "c"
+    return x.kind == "c" if isinstance(x, np.dtype) else bool(fnp.iscomplexobj(x))
 
 
 def isrealobj(x: Any) -> bool:

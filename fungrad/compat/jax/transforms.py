@@ -20,7 +20,9 @@ from fungrad.compat.jax.crossing import (
     receiving,
 )
 from fungrad.compat.jax.results import Lowered, Traced
+from fungrad.compat.jax.x64 import canonical
 from fungrad.core import tree
+from fungrad.core.tracer import Tracer
 from fungrad.core.types import is_array
 from fungrad.transforms.linear import Pullback
 
@@ -31,7 +33,7 @@ TRANSFORMS = frozenset(_TRANSFORMS.split())
 """Those that return a function."""
 
 AS_IT_IS = """
-make_jaxpr eval_shape disable_jit checking_leaks debug_nans debug_infs log_compiles typeof
+make_jaxpr eval_shape disable_jit checking_leaks debug_nans debug_infs log_compiles
 explain_cache_misses debug_key_reuse threefry_partitionable closure_convert named_call
 ensure_compile_time_eval
 """
@@ -289,6 +291,12 @@ def device_put(
 ) -> Any:
     """Return a pytree with arrays of its leaves; there is one device, which they are on."""
     return received_tree(x)
+
+
+def typeof(x: Any) -> Any:
+    """Return shape and dtype, of 32 bits where there are no numbers of 64."""
+    found = fungrad.typeof(x)
+    return found if type(x) is Tracer else found.update(dtype=canonical(found.dtype))
 
 
 def device_get(x: Any) -> Any:

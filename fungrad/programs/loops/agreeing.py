@@ -100,6 +100,6 @@ def is_known(key: Hashable) -> bool:
 
 
 def keep(key: Hashable, closed: Closure, types: Sequence[ArrayType]) -> None:
-    """Keep in mind that functions agree, and return what the one given does; the types are weak where all of theirs are."""
+    """Keep in mind that functions agree, and return what the one given does; the types are weak where those of the first are."""
     if key is not None:
         _SEEN.put(key, (closed.structure, tuple(types)))

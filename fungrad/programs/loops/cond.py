@@ -225,7 +225,7 @@ def _one_of(
     if settings.get().jax_types and not settings.get().jit_disabled:
         from fungrad.programs.loops import agreeing  # few programs need it
 
-        key = agreeing.key_of(functions, operands)
+        key = agreeing.key_of(_in_jaxs_order(label, functions), operands)
         if agreeing.is_known(key):
             taken = _all_closed(label, names[chosen:][:1], functions[chosen:][:1], operands)[0]
             if not isinstance(taken, NotTraced):
@@ -236,7 +236,7 @@ def _one_of(
         traced = [c for c in closures if not isinstance(c, NotTraced)]
         if len(traced) == len(closures):
             common, taken = _common_types(label, names, traced), traced[chosen]
-            weak = _all_weak(traced)
+            weak = _weak_where_the_first_is(label, traced)
             agreeing.keep(key, taken, weak)
             taken = taken._replace(program=_returning(taken.program, common))
             return _called(taken, weak, operands)
@@ -244,10 +244,16 @@ def _one_of(
 
 
 def _called(closure: Closure, types: Sequence[ArrayType], operands: Sequence[Any]) -> Any:
-    result = closure(*operands)
-    if not any(t.weak for t in types):
-        return result
-    return tree.unflatten(closure.structure, weakly_typed(tree.leaves(result), types))
+    from fungrad.core.lattice import WeakArray  # few programs need it
+
+    def strong(x: Any) -> Any:  # what the branch has only handed on may be weak
+        if type(x) is Tracer:
+            return Cast(x.dtype)(x) if x.type.weak else x
+        return np.asarray(x) if type(x) is WeakArray else x
+
+    leaves = tree.leaves(closure(*operands))
+    leaves = [x if t.weak else strong(x) for x, t in zip(leaves, types, strict=True)]
+    return tree.unflatten(closure.structure, weakly_typed(leaves, types))
 
 
 def _call(label: str, function: Callable[..., Any], operands: Sequence[Any]) -> Any:
@@ -292,7 +298,8 @@ def _choose(
         places = [*range(start, start + counts[i]), *range(sum(counts), len(every))]
         branches.append(widened(_returning(closure.program, types), every, places))
     results = shared(Cond, tuple(branches))(which, *captured, *leaves)
-    return tree.unflatten(closures[0].structure, weakly_typed(results, _all_weak(closures)))
+    weak = _weak_where_the_first_is(label, closures)
+    return tree.unflatten(closures[0].structure, weakly_typed(results, weak))
 
 
 def _how(label: str) -> str:
@@ -344,10 +351,14 @@ def _common_types(
     return tuple(map(tangent_type, common))
 
 
-def _all_weak(closures: Sequence[Closure]) -> list[ArrayType]:
-    """Return the types of results, weak where those of all functions are."""
-    columns = zip(*[c.program.expr.output_types for c in closures], strict=True)
-    return [types[0] if all(t.weak for t in types) else tangent_type(types[0]) for types in columns]
+def _weak_where_the_first_is(label: str, closures: Sequence[Closure]) -> Sequence[ArrayType]:
+    """Return types of results that are weak where JAX's are: as those of its first branch."""
+    return _in_jaxs_order(label, closures)[0].program.expr.output_types
+
+
+def _in_jaxs_order(label: str, branches: Sequence[A]) -> Sequence[A]:
+    """Return branches as JAX counts them, of which that of `cond` for false is the first."""
+    return branches[::-1] if label == "cond" else branches
 
 
 def _strongest(types: Sequence[ArrayType]) -> ArrayType:

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 import scipy.stats
 
-from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import Tracer
 from fungrad.numpy.composites import as_one
 from fungrad.numpy.documentation import example_of
+from fungrad.numpy.narrow import boundary_of_results
 from fungrad.numpy.promotion import has_tracer
 from fungrad.scipy.stats.choices import all_positive, as_constant, both, certain, choose, double
 from fungrad.typing import Array
@@ -70,7 +70,7 @@ class Mirror:
     scipy: Any
     """SciPy's distribution."""
 
-    @api_boundary
+    @boundary_of_results
     def _call(self, method: str, *args: Any, **kwargs: Any) -> Any:
         if has_tracer((*args, *kwargs.values())):
             return self._traced(method, args, kwargs)
