@@ -214,14 +214,6 @@ def vectorize(pyfunc: Any, *, excluded: Any = frozenset(), signature: str | None
     return Crossed(fnp.vectorize(pyfunc, excluded=excluded or None, signature=signature))
 
 
-def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
-    """Return the shape that arrays of some shapes are broadcast to."""
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError:
-        raise ValueError(f"Incompatible shapes for broadcasting: shapes={[*shapes]}") from None
-
-
 def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:

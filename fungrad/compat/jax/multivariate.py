@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import fungrad.numpy as fnp
-from fungrad.compat.jax.arguments import refuse
 from fungrad.compat.jax.crossing import leave
 from fungrad.compat.jax.jnp import as_inexact
 from fungrad.lax.linalg import triangular_solve
@@ -15,7 +14,7 @@ from fungrad.lax.linalg import triangular_solve
 def logpdf(x: Any, mean: Any, cov: Any, allow_singular: None = None) -> Any:
     """Return the logarithm of the density, by the Cholesky factor of the covariance; of scalars, if `mean` is one."""
     if allow_singular is not None:
-        refuse("multivariate_normal.logpdf", "allow_singular")
+        raise NotImplementedError("allow_singular argument of multivariate_normal.logpdf")  # as JAX
     x, mean, cov = as_inexact(x, mean, cov)
     away, log_of_circle = x - mean, math.log(2 * math.pi)
     if not mean.ndim:

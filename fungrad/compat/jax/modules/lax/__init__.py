@@ -8,7 +8,7 @@ import fungrad.numpy as fnp
 from fungrad.compat.jax.adapting import namespace as _namespace
 from fungrad.compat.jax.crossing import enter, leave
 from fungrad.compat.jax.inert import AccuracyMode, DotAlgorithm, DotAlgorithmPreset, Tolerance
-from fungrad.compat.jax.jnp import broadcast_shapes
+from fungrad.compat.jax.shapes import broadcast_shapes
 from fungrad.extend.primitives import primitives as _primitives
 
 __all__ = [

@@ -37,7 +37,7 @@ issubdtype index_exp s_ pi e inf nan euler_gamma newaxis ComplexWarning
 """
 _FROM_NUMPY = "frombuffer fromfile fromiter fromstring load save savez"
 _NUMPYS = _SimpleNamespace(**{name: getattr(_np, name) for name in _FROM_NUMPY.split()})
-_OURS = [f"fungrad.compat.jax.{name}" for name in ("jnp", "changed", "polynomials")]
+_OURS = [f"fungrad.compat.jax.{name}" for name in ("jnp", "changed", "polynomials", "shapes")]
 _SOURCES = [*_OURS, "fungrad.numpy", _NUMPYS]
 _FINISH: _Any = dict.fromkeys(["r_", "c_", "mgrid", "ogrid"], _Indexed)
 _get = _namespace("jax.numpy", globals(), _SOURCES, "linalg fft", _SAME, _FINISH)
