@@ -103,7 +103,7 @@ class ShapedArray(AbstractValue):
 
     def str_short(self, short_dtypes: bool = False, mesh_axis_types: bool = False) -> str:
         """Return ``float64[2,3]``."""
-        return str(self)
+        return str(self.type)
 
     def __str__(self) -> str:
         return f"{'~' if self.weak_type else ''}{self.type}"
