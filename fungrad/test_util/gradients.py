@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -85,12 +85,15 @@ def _quotient(f: Callable[..., Any], args: Any, direction: Any, high: float, low
     return tree.map(quotient, above, below)
 
 
-def _tolerance(given: Any, dtypes: Sequence[Any]) -> float:
+def tolerance(
+    given: Any, dtypes: Sequence[Any], by_name: Mapping[str, float] = _TOLERANCE
+) -> float:
+    """Return by how much numbers of some dtypes may differ: as given, for all dtypes or for some, else as usual."""
     if given is not None and not isinstance(given, dict):
         return float(given)
     chosen = {np.dtype(k): float(v) for k, v in (given or {}).items()}
     usual = [
-        _TOLERANCE.get(d.name, 1e-5 if d != float0 and kind_of(d) in "fc" else 0.0) for d in dtypes
+        by_name.get(d.name, 1e-5 if d != float0 and kind_of(d) in "fc" else 0.0) for d in dtypes
     ]
     return max([chosen.get(d, u) for d, u in zip(dtypes, usual, strict=True)], default=0.0)
 
@@ -101,7 +104,7 @@ def _apart(actual: Any, expected: Any, atol: Any, rtol: Any) -> str:
 
 
 def _tolerances(atol: Any, rtol: Any, x: Any, y: Any) -> tuple[float, float]:
-    relative, absolute = (_tolerance(t, (x.dtype, y.dtype)) * y.size for t in (rtol, atol))
+    relative, absolute = (tolerance(t, (x.dtype, y.dtype)) * y.size for t in (rtol, atol))
     return relative, absolute
 
 
@@ -188,7 +191,7 @@ def _check_vjp(
 
     along = Along(lambda t: _inner(t, pulled), quotient, _rounding(out, cotangents))
     dtypes = [as_array(x).dtype for x in tree.leaves((tangents, cotangents))]
-    relative, absolute = [_tolerance(how[name], dtypes) for name in ("rtol", "atol")]
+    relative, absolute = [tolerance(how[name], dtypes) for name in ("rtol", "atol")]
     _check_along(
         _what(text, "cotangent"),
         along,

@@ -196,15 +196,19 @@ def output_variables(trace: Trace, leaves: Sequence[Any], label: str) -> list[in
 
 
 def weakly_typed(results: Sequence[Any], types: Sequence[ArrayType]) -> Sequence[Any]:
-    """Return results, by JAX's rules those of weak `types` as weak ones."""
-    if not settings.get().jax_types or not any(t.weak for t in types):
+    """Return results, by JAX's rules those of weak `types` as weak ones, and no others."""
+    if not settings.get().jax_types:
         return results
-    from fungrad.core.lattice import weak_array  # few programs need it
+    from fungrad.core.lattice import WeakArray, weak_array  # few programs need it
 
-    def weak(x: Any) -> Any:
-        return Cast(x.dtype, True)(x) if type(x) is Tracer else weak_array(x)
+    def typed(x: Any, weak: bool) -> Any:
+        if type(x) is Tracer:
+            return x if x.type.weak is weak else Cast(x.dtype, weak)(x)
+        if weak:
+            return weak_array(x)
+        return np.asarray(x) if type(x) is WeakArray else x
 
-    return [weak(x) if t.weak else x for x, t in zip(results, types, strict=True)]
+    return [typed(x, t.weak) for x, t in zip(results, types, strict=True)]
 
 
 def _narrow(x: Any) -> Any:

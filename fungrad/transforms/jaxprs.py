@@ -16,6 +16,7 @@ from fungrad.core import primitive as core
 from fungrad.core.cached import cached_property
 from fungrad.core.evaluate import last_uses
 from fungrad.core.expr import Expr, format_value, variable_names
+from fungrad.core.snapshot import place
 from fungrad.core.trace import Trace
 from fungrad.core.types import ArrayType, type_of
 from fungrad.primitives.elementwise import Cast, reciprocal, select
@@ -317,9 +318,7 @@ def _taken_apart(expr: Expr, values: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
 
 def _identity(x: Any) -> Hashable:
     """Return what arrays have in common that are one, seen several times."""
-    if type(x) is not np.ndarray:
-        return id(x)
-    return x.__array_interface__["data"], x.shape, x.strides, x.dtype
+    return place(x) if type(x) is np.ndarray else id(x)
 
 
 def _scalars(expr: Expr, literals: Set[int]) -> set[int]:

@@ -38,9 +38,8 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
 
 def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Any:
     """Return a copy with values at indices of the array in one axis; by default the nearest of those that are out of bounds."""
-    if (
-        mode is None and not inplace
-    ):  # indices count from the end, too, as they do not for NumPy's "clip"
+    if mode is None and not inplace:
+        # Indices count from the end, too, as they do not for NumPy's "clip".
         i, size = fnp.ravel(enter(ind)), fnp.size(enter(a))
         ind, mode = fnp.where(i < 0, i + size, i), "clip"
     return _on_copy("put", a, inplace, ind, v, mode)

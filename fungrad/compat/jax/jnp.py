@@ -224,7 +224,7 @@ def nan_to_num(
         return leave(fungrad.lax.complex(*map(enter, parts)))
     if kind_of(x.dtype) != "f":
         return leave(x)
-    limits = _limits("finfo", x.dtype)
+    limits = finfo(x.dtype)
     for is_it, number in (
         (fnp.isnan, nan),
         (fnp.isposinf, limits.max if posinf is None else posinf),

@@ -14,6 +14,7 @@ from fungrad.compat.jax.x64 import canonical
 from fungrad.core import tree
 from fungrad.core.axes import open_axes
 from fungrad.core.tracer import Tracer, innermost_trace
+from fungrad.test_util import gradients
 
 ArrayImpl = Array
 Shape = Sequence[int]
@@ -75,17 +76,21 @@ def to_numeric_dtype(dtype: Any) -> np.dtype[Any]:
     return np.dtype(np.int32) if dtype.kind == "b" else dtype
 
 
-_TOLERANCES = {"e": 1e-3, "f": 1e-6, "F": 1e-6, "d": 1e-15, "D": 1e-15}
+_FLOAT8 = "e3m4 e4m3 e4m3b11fnuz e4m3fn e4m3fnuz e5m2 e5m2fnuz e8m0fnu"
+_TOLERANCES = {
+    **{f"float8_{name}": 0.1 for name in _FLOAT8.split()},
+    "bfloat16": 1e-2,
+    "float16": 1e-3,
+    "float32": 1e-6,
+    "complex64": 1e-6,
+    "float64": 1e-15,
+    "complex128": 1e-15,
+}
 
 
 def tolerance(dtype: Any, tol: float | Mapping[Any, float] | None = None) -> float:
     """Return by how much numbers of a dtype may differ for JAX's tests: as given, for all dtypes or for some."""
-    if tol is not None and not isinstance(tol, Mapping):
-        return tol
-    dtype = canonical(np.dtype(dtype))
-    added = 1e-2 if dtype.name == "bfloat16" else 0.1 if dtype.name.startswith("float8") else 0
-    given = {np.dtype(key): value for key, value in (tol or {}).items()}
-    return given.get(dtype, _TOLERANCES.get(dtype.char, added))
+    return gradients.tolerance(tol, [canonical(np.dtype(dtype))], _TOLERANCES)
 
 
 def check_close(

@@ -303,6 +303,9 @@ def device_get(x: Any) -> Any:
     """Return a pytree with its arrays as NumPy's own, which iterate over numbers; tracers as they are."""
 
     def plain(leaf: Any) -> Any:
+        if type(leaf) is Tracer:
+            return leaf
+        leaf = fungrad.device_get(leaf)
         return np.asarray(leaf) if isinstance(leaf, (_ndarray, np.generic)) else leaf
 
     return tree.map(plain, x)

@@ -244,15 +244,7 @@ def _one_of(
 
 
 def _called(closure: Closure, types: Sequence[ArrayType], operands: Sequence[Any]) -> Any:
-    from fungrad.core.lattice import WeakArray  # few programs need it
-
-    def strong(x: Any) -> Any:  # what the branch has only handed on may be weak
-        if type(x) is Tracer:
-            return Cast(x.dtype)(x) if x.type.weak else x
-        return np.asarray(x) if type(x) is WeakArray else x
-
-    leaves = tree.leaves(closure(*operands))
-    leaves = [x if t.weak else strong(x) for x, t in zip(leaves, types, strict=True)]
+    leaves = tree.leaves(closure(*operands))  # what it has only handed on is as weak as it was
     return tree.unflatten(closure.structure, weakly_typed(leaves, types))
 
 
