@@ -238,7 +238,7 @@ class UndefinedPrimal:
         self.aval = aval
 
     def __repr__(self) -> str:
-        return f"UndefinedPrimal({self.aval})"
+        return f"UndefinedPrimal({self.aval!r})"
 
 
 for _standing in (
