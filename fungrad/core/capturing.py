@@ -67,7 +67,7 @@ class Capturing(Recording):
                 value = self.xp.asarray(value)
             elif not plain and not self.rewriting:
                 if value.nbytes >= self.large:
-                    key = place(value)
+                    key = (type_.weak, *place(value))
                     known = self._captured.get(key)
                     if known is not None and same_bits(known[1], value):
                         return known[0]

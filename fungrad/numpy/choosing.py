@@ -102,8 +102,9 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 def _promoted(arrays: Sequence[Any]) -> list[Any]:
     """Return arrays and tracers of the dtype they have together, Python numbers being weak."""
     arrays = [as_array(x) for x in arrays]
-    dtype = plans.result_dtype(*[type_of(x) for x in arrays])
-    return [cast(as_tracer(x), dtype) for x in arrays]
+    types = tuple([type_of(x) for x in arrays])
+    dtype, weak = plans.result_type(types, settings.get().dtypes)
+    return [cast(as_tracer(x), dtype, weak) for x in arrays]
 
 
 def _is_list_of_arrays(condlist: Any, ndim: int) -> bool:

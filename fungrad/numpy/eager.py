@@ -32,6 +32,9 @@ _OF_NUMBERS = frozenset([np.linspace, np.array, np.asarray])
 """Functions that make arrays of Python numbers alone, which are not weak."""
 
 _WEAK = frozenset([int, float, complex])
+_FILLS = _WEAK | {lattice.WeakArray}
+_BY_RULE = frozenset([list, tuple, lattice.WeakArray])
+"""Classes of first arguments of which a result has the dtype that rules say, or is weak."""
 _SHORT = frozenset(map(np.dtype, ("float16", "float32")))
 _FLOATS = _SHORT | {np.dtype(np.float64)}
 _READ = frozenset([np.take, np.take_along_axis])
@@ -94,9 +97,9 @@ def _called(function: Function, rule: Function, args: Args, kwargs: Options, pro
     rules = _rules()
     first = args[0] if args else None
     of_number = function in _CONVERT and type(first) in _WEAK and len(args) == 1
-    fills = function is np.full and len(args) == 2 and type(args[1]) in _WEAK
+    fills = function is np.full and len(args) == 2 and type(args[1]) in _FILLS
     weak = (of_number or fills) and not kwargs
-    if not promotes and type(first) is not list and type(first) is not tuple:
+    if not promotes and type(first) not in _BY_RULE:
         result = function(*args, **kwargs)
         result = lattice.weak_array(result) if weak and rules[0] else result
     elif kwargs.get("out") is not None:

@@ -115,7 +115,7 @@ class Methods:
             from fungrad.core.lattice import narrow  # few programs need it
 
             wanted = narrow(wanted)
-        if wanted == self.dtype and not copy:
+        if wanted == self.dtype and not (copy or self.type.weak):
             return in_order(self, order)
         warn_of_discarded_parts(self, wanted)
         check_cast(self.dtype, wanted, casting)

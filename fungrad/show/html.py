@@ -136,7 +136,7 @@ def of_jitted(jitted: Jitted) -> str:
     """Return a jitted function as a notebook shows it: what it has been compiled for, to be unfolded."""
 
     def show() -> str:
-        entries = jitted._entries.values()
+        entries = jitted.programs.values()
         info = jitted.cache_info()
         known = counted(info.hits, "call")
         head = (

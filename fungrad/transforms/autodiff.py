@@ -15,7 +15,7 @@ from fungrad.core.dependence import check_dependence
 from fungrad.core.errors import api_boundary
 from fungrad.core.expr import Expr
 from fungrad.core.trace import Trace
-from fungrad.core.types import float0, tangent_type
+from fungrad.core.types import tangent_type
 from fungrad.rewrite.linearize import Linearized, jvp_expr, linearize_expr
 from fungrad.rewrite.transpose import transpose_expr
 from fungrad.transforms.argument_errors import argument_place, no_reduce_axes
@@ -28,6 +28,8 @@ from fungrad.transforms.call import (
     output_variables,
     rewrite,
     run_on_values,
+    weakly_typed,
+    with_float0,
 )
 from fungrad.transforms.linear import Derivative, Kept, Linear, Pullback, check_directions
 
@@ -62,6 +64,7 @@ class Traced:
             check_dependence(trace, self.outputs, self.moving, label, place)
         self.aux = Auxiliary(aux, label)
         self.variables = [*self.outputs, *output_variables(trace, self.aux.tracers, label)]
+        self._computed_types = [trace.types[v] for v in self.variables]
 
     def wrt(self, expr: Expr) -> list[int]:
         """Return the positions of the differentiable inputs of the traced program."""
@@ -69,10 +72,10 @@ class Traced:
 
     def finish(self, computed: Sequence[Any]) -> tuple[Any, Any, list[Any]]:
         """Split the results of a program into outputs, aux and the rest."""
-        n = len(self.outputs)
-        outputs = tree.unflatten(self.out_structure, computed[:n])
-        rest = n + len(self.aux.tracers)
-        return outputs, self.aux.filled(computed[n:rest]), list(computed[rest:])
+        n, rest = len(self.outputs), len(self.variables)
+        values = weakly_typed(computed[:rest], self._computed_types)
+        outputs = tree.unflatten(self.out_structure, values[:n])
+        return outputs, self.aux.filled(values[n:]), list(computed[rest:])
 
 
 @overload
@@ -148,10 +151,7 @@ def jvp(
         program = rewrite(trace, traced.variables, "jvp", build)
     computed = run_on_values(trace, program, *moved)
     outputs, aux, rest = traced.finish(computed)
-    out_tangents = iter(rest)
-    t_outs = [
-        next(out_tangents) if t.inexact else np.zeros(t.shape, float0) for t in traced.out_types
-    ]
+    t_outs = with_float0(rest, traced.out_types)
     result = (outputs, tree.unflatten(traced.out_structure, t_outs))
     return (*result, aux) if has_aux else result
 

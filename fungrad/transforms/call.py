@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import operator
 import sys
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -212,11 +212,11 @@ def weakly_typed(results: Sequence[Any], types: Sequence[ArrayType]) -> Sequence
 
 
 def _narrow(x: Any) -> Any:
-    if type(x) is bool or type(x) not in PYTHON_SCALARS:
-        return as_operand(x)
+    if type(x) is bool:
+        return np.bool_(x)
     from fungrad.core.lattice import narrow_array  # few programs need it
 
-    return narrow_array(x)  # weak
+    return narrow_array(x)  # weak where it was
 
 
 def rewrite(
@@ -302,9 +302,9 @@ def _made(trace: Trace, key: Hashable, kind: Hashable, make: Callable[[], Any]) 
     return keep(programs, key, (kind, *primitives), make, weigh)
 
 
-def with_float0(given: Iterable[Any], types: Sequence[ArrayType]) -> list[Any]:
+def with_float0(given: Sequence[Any], types: Sequence[ArrayType]) -> list[Any]:
     """Return tangents for all `types`: those of inexact types are `given`, the others are zeros of dtype float0."""
-    moved = iter(given)
+    moved = iter(weakly_typed(given, [t for t in types if t.inexact]))
     return [next(moved) if t.inexact else np.zeros(t.shape, float0) for t in types]
 
 

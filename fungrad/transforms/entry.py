@@ -9,6 +9,7 @@ import numpy as np
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
+from fungrad.core.cache import LRUCache
 from fungrad.core.config import settings
 from fungrad.core.evaluate import evaluate, inline
 from fungrad.core.expr import Expr
@@ -102,3 +103,19 @@ class NotToBeCached(Exception):
 
     def __init__(self, entry: Entry) -> None:
         self.entry = entry
+
+
+class Programs(LRUCache[Entry]):
+    """What a function has been compiled to, for each type of its arguments.
+
+    Parameters
+    ----------
+    maxsize
+        How many to keep.
+    plain
+        Whether arrays and numbers find their program by their types alone.
+    """
+
+    def __init__(self, maxsize: int, plain: bool = True) -> None:
+        super().__init__(maxsize)
+        self.plain = plain

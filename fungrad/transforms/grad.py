@@ -29,6 +29,7 @@ from fungrad.transforms.call import (
     output_variables,
     remembered,
     run_on_values,
+    weakly_typed,
     with_float0,
 )
 from fungrad.transforms.gradient import Gradient
@@ -222,6 +223,9 @@ def _transformed(
         program = gradient.program
         computed = run_on_values(trace, program) if program else gradient.first(trace, outputs)
         first = len(outputs) - skip
+        if in_force.jax_types:
+            given = [trace.types[v] for v in (*outputs[skip:], *trace.inputs)]
+            computed = weakly_typed(computed[: len(given)], given)
         gradients = computed[first : first + len(trace.inputs)]
         if not all_moving:
             gradients = with_float0(gradients, types)

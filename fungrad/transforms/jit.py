@@ -13,7 +13,7 @@ import numpy as np
 from fungrad.core import tree
 from fungrad.core.axes import open_axes, open_sizes
 from fungrad.core.backend import on_host
-from fungrad.core.cache import CacheInfo, LRUCache
+from fungrad.core.cache import CacheInfo
 from fungrad.core.cached import cached_property
 from fungrad.core.config import check_exprs, settings
 from fungrad.core.errors import put_in_order
@@ -39,7 +39,7 @@ from fungrad.transforms.call import (
     output_variables,
 )
 from fungrad.transforms.donation import donated_leaves
-from fungrad.transforms.entry import Entry, NotToBeCached
+from fungrad.transforms.entry import Entry, NotToBeCached, Programs
 from fungrad.transforms.explain import Signature, log_miss
 from fungrad.transforms.lowered import Lowered
 from fungrad.transforms.signatures import JitOptions, JittedFunction, P, R
@@ -51,7 +51,7 @@ CACHE_SIZE = 256
 
 def _forget(jitted: weakref.ref[Jitted], key: Hashable) -> None:
     if (alive := jitted()) is not None:
-        alive._entries.discard(key)
+        alive.programs.discard(key)
 
 
 class Jitted(Portable):
@@ -77,8 +77,7 @@ class Jitted(Portable):
         self._donate_argnums, self._donate_argnames = donated = donate_argnums, donate_argnames
         self._inline = inline
         self._options = (*static, *donated, inline)
-        self._plain = not (static_argnums or static_argnames or donate_argnums or donate_argnames)
-        self._entries: LRUCache[Entry] = LRUCache(CACHE_SIZE)
+        self.programs = Programs(CACHE_SIZE, not (any(static) or any(donated)))
 
     def recipe(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return type(self), (self._fun, *self._options)
@@ -91,18 +90,18 @@ class Jitted(Portable):
         """Run on the arguments, compiled for their structure, shapes and dtypes."""
         before = contextvars.copy_context()
         try:
-            chosen = settings.get()
-            if self._plain and chosen.direct and not kwargs and not open_axes():
+            chosen, kept = settings.get(), self.programs
+            if kept.plain and chosen.direct and not kwargs and not open_axes():
                 # The commonest calls, of one array and of several, by the shortest way.
                 leaf = (tree.LEAF, chosen.programs) if chosen.programs else tree.LEAF
                 x = args[0] if len(args) == 1 else None
                 if type(x) in QUICK_TYPES:
-                    entry = self._entries.get((leaf, type_of(x)))
+                    entry = kept.get((leaf, type_of(x)))
                     if entry is not None:
                         outs = entry.program.on_numpy(x if type(x) is not float else np.float64(x))
                         return outs[0] if entry.single else tree.unflatten(entry.structure, outs)
                 elif QUICK_TYPES.issuperset(map(type, args)):
-                    entry = self._entries.get((leaf, tuple(map(type_of, args))))
+                    entry = kept.get((leaf, tuple(map(type_of, args))))
                     if entry is not None:
                         outs = entry.program.on_numpy(*as_operands(args))
                         return outs[0] if entry.single else tree.unflatten(entry.structure, outs)
@@ -133,12 +132,12 @@ class Jitted(Portable):
         key: Hashable = (shape_of_call, types[0] if one else tuple(types))
         if open_axes():
             key = (key, open_sizes())
-        entry = self._entries.get(key)
+        entry = self.programs.get(key)
         if entry is None or entry.layouts is not None:
             layouts = tuple([layout_of(x) for x in leaves])
             if entry is not None and layouts != entry.layouts:
                 key = (key, layouts)
-                entry = self._entries.get(key)
+                entry = self.programs.get(key)
         if entry is None:
 
             def build() -> Entry:
@@ -148,14 +147,14 @@ class Jitted(Portable):
             if chosen.compiles_logged or chosen.misses_explained or chosen.profiled:
                 build = self._logged(build, leaves)
             try:
-                entry = self._entries.get_or_build(key, build)
+                entry = self.programs.get_or_build(key, build)
                 for _, _, held in static:
                     if isinstance(held, weakref.ref):
                         weakref.finalize(held(), _forget, weakref.ref(self), key).atexit = False
             except NotToBeCached as caught:
                 entry = caught.entry
             if entry.effect or entry.layouts is not None or entry.weak is not None:
-                self._plain = False  # the shortest way asks neither whether a trace is open, nor how arrays lie, nor what is weak
+                self.programs.plain = False  # the shortest way asks neither whether a trace is open, nor how arrays lie, nor what is weak
             if entry.layouts not in (None, layouts):  # another thread has built it
                 return self._entry(args, kwargs)
         if entry.layouts is not None and (trace := innermost_trace()) is not None:
@@ -193,7 +192,7 @@ class Jitted(Portable):
         """Return `build` with a log of what it does, and why."""
 
         def logged() -> Entry:
-            known = [entry.signature for entry in self._entries.values()]
+            known = [entry.signature for entry in self.programs.values()]
             report = functools.partial(log_miss, self, self._fun, self._label, known)
             with Span("jit", self._label) as span:
                 try:
@@ -285,11 +284,11 @@ class Jitted(Portable):
 
     def cache_info(self) -> CacheInfo:
         """Return hits, misses, the bound and the size of the cache of compiled programs."""
-        return self._entries.info()
+        return self.programs.info()
 
     def clear_cache(self) -> None:
         """Forget all compiled programs of this function."""
-        self._entries.clear()
+        self.programs.clear()
 
     def __repr__(self) -> str:
         return f"<{self._label}>"

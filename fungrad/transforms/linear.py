@@ -17,7 +17,7 @@ from fungrad.core.errors import Source, api_boundary
 from fungrad.core.paths import keystr, paths_of
 from fungrad.core.types import ArrayType, float0
 from fungrad.primitives.elementwise import Cast
-from fungrad.transforms.call import argument_type, as_operand, at_places
+from fungrad.transforms.call import argument_type, as_operand, at_places, with_float0
 
 Typed = tuple[tree.TreeDef, tuple[ArrayType, ...]]
 
@@ -99,11 +99,9 @@ class Pullback(Kept):
         structure, types = how.results
         leaves = how.leaves(ct, how.results, "cotangent")
         cts = dict(zip([i for i, t in enumerate(types) if t.inexact], leaves, strict=True))
-        pulled = iter(how.run(*self._residuals, *[cts[i] for i in how.moving]))
+        pulled = how.run(*self._residuals, *[cts[i] for i in how.moving])
         structure, types = how.arguments
-        results = [
-            how.on_device(next(pulled)) if t.inexact else np.zeros(t.shape, float0) for t in types
-        ]
+        results = with_float0([*map(how.on_device, pulled)], types)
         return tuple(tree.unflatten(structure, results))
 
     def without_integers(self, ct: Any) -> Any:
@@ -140,11 +138,10 @@ class Derivative(Kept):
         pushed = dict(zip(how.moving, how.run(*self._residuals, *moved), strict=True))
         structure, types = how.results
         for i, t in enumerate(types):
-            if not t.inexact:
-                pushed[i] = np.zeros(t.shape, float0)
-            elif i not in pushed:
+            if t.inexact and i not in pushed:
                 pushed[i] = how.on_device(np.zeros(t.shape, t.dtype)[()])
-        return tree.unflatten(structure, [pushed[i] for i in range(len(types))])
+        inexact = [pushed[i] for i, t in enumerate(types) if t.inexact]
+        return tree.unflatten(structure, with_float0(inexact, types))
 
     def __repr__(self) -> str:
         return f"<derivative of {self._how.label}>"

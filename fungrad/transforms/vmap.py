@@ -31,6 +31,7 @@ from fungrad.transforms.call import (
     output_variables,
     rewrite,
     run_on_values,
+    weakly_typed,
 )
 from fungrad.transforms.signatures import P, R
 
@@ -151,7 +152,8 @@ def vmap(
             kind = ("vmap", size, sources, targets, axis_name)
             program = rewrite(trace, outputs, kind, build)
         computed = run_on_values(trace, program, *batches)
-        return tree.unflatten(out_structure, computed)
+        out_types = [trace.types[v] for v in outputs]
+        return tree.unflatten(out_structure, weakly_typed(computed, out_types))
 
     return mapped
 

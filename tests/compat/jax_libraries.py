@@ -2,12 +2,16 @@
 
 import collections
 import functools
+import gc
+import weakref
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from jax.experimental import io_callback
+from jax.extend import core as extend_core
 from jax.extend import linear_util
 from jax.interpreters import partial_eval
 from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
@@ -527,3 +531,195 @@ def test_rolling_by_traced_numbers():
     rows = jax.vmap(jnp.roll)(x, -jnp.arange(3))
     np.testing.assert_array_equal(rows, [[0, 1, 2, 3], [5, 6, 7, 4], [10, 11, 8, 9]])
     np.testing.assert_array_equal(jax.jit(jnp.roll)(x, 2), np.roll(x, 2))
+
+
+def test_functions_are_traced_once_however_often_they_are_jitted():
+    traced = []
+
+    def double(x):
+        traced.append(x.shape)
+        return 2 * x
+
+    for n in range(3):
+        for options in {}, {"inline": True}, {"static_argnums": ()}:
+            np.testing.assert_array_equal(jax.jit(double, **options)(jnp.full(2, n)), [2 * n] * 2)
+    assert traced == [(2,)]
+    assert jax.jit(double, static_argnums=0)(np.float32(2)) == 4  # it has no program in common
+    jax.jit(double)(jnp.ones(3))
+    assert traced == [(2,), (), (3,)]
+    jax.clear_caches()
+    jax.jit(double)(jnp.ones(3))
+    assert traced == [(2,), (), (3,), (3,)]
+
+
+def test_what_functions_were_compiled_to_goes_with_them():
+    def make():
+        return jax.jit(lambda x: jnp.sin(x) + 1)
+
+    def g(x):
+        return make()(x)
+
+    jax.jit(g)(1.0)
+    alive = weakref.ref(g)
+    del g
+    gc.collect()
+    assert alive() is None
+
+
+def test_methods_are_compiled_for_each_object():
+    class Scale:
+        def __init__(self, by):
+            self.by = by
+
+        def of(self, x):
+            return self.by * x
+
+        __call__ = of
+
+    assert [float(jax.jit(f)(2.0)) for f in (Scale(1), Scale(2), Scale(3).of, Scale(4).of)] == [
+        2,
+        4,
+        6,
+        8,
+    ]
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit], ids=["called", "jitted"])
+def test_errors_of_callbacks_are_those_of_the_program(wrap):
+    def failing(x):
+        raise KeyError("nothing there")
+
+    shape = jax.ShapeDtypeStruct((), np.float32)
+
+    def pure(x):
+        return jax.pure_callback(failing, shape, x)
+
+    def ordered(x):
+        return io_callback(failing, shape, x, ordered=True)
+
+    for f in pure, ordered:
+        with pytest.raises(jax.errors.JaxRuntimeError, match="nothing there") as caught:
+            jax.block_until_ready(wrap(f)(jnp.float32(1)))
+        assert isinstance(caught.value, RuntimeError)
+
+
+def test_errors_of_debug_callbacks():
+    def failing(x):
+        raise KeyError("nothing there")
+
+    def f(x):
+        jax.debug.callback(failing, x)
+        return x
+
+    with pytest.raises(KeyError):
+        f(jnp.float32(1))
+
+    def run(x):
+        jax.block_until_ready(jax.jit(f)(x))
+        jax.effects_barrier()
+
+    with pytest.raises(jax.errors.JaxRuntimeError, match="nothing there"):
+        run(jnp.float32(1))
+
+
+def test_functions_within_checkpoint_are_traced():
+    states = [extend_core.get_opaque_trace_state()]
+
+    def seen(x):
+        states.append(extend_core.get_opaque_trace_state())
+        return jnp.sin(x)
+
+    seen(1.0)
+    jax.checkpoint(seen)(1.0)
+    seen(1.0)
+    jax.grad(jax.checkpoint(seen))(1.0)
+    same = [state == states[0] for state in states]
+    assert same[:4] == [True, True, False, True]
+    assert not any(same[4:])
+
+
+def weak(*results):
+    """Whether each result is weak."""
+    return [jax.typeof(x).weak_type for x in jax.tree.leaves(results)]
+
+
+def test_derivatives_of_weak_numbers_are_weak():
+    def strong(x):
+        return jnp.float32(2) * x
+
+    for f, is_weak in ((jnp.sin, True), (lambda x: x * x + 1, True), (strong, False)):
+        assert weak(jax.grad(f)(2.0), jax.jit(jax.grad(f))(2.0), jax.jacrev(f)(2.0)) == [True] * 3
+        value, pullback = jax.vjp(f, 2.0)
+        pushed, derivative = jax.linearize(f, 2.0)
+        assert weak(pullback(value)) == [True]
+        values = value, pushed, derivative(1.0), jax.jvp(f, (2.0,), (1.0,))
+        assert weak(values, jax.value_and_grad(f)(2.0)[0]) == [is_weak] * 6
+        half = jnp.ones((), jnp.bfloat16)
+        assert (jax.grad(f)(2.0) * half).dtype == jnp.bfloat16
+
+
+def test_weak_arrays_that_functions_close_over_stay_weak():
+    one, half = jnp.asarray(1.0), jnp.ones(2, jnp.bfloat16)
+
+    def f(x):
+        return x * one, one
+
+    assert weak(jax.jit(f)(half), jax.vmap(f)(half)) == [False, True] * 2
+    assert [x.weak_type for x in jax.eval_shape(f, half)] == [False, True]
+    assert jax.make_jaxpr(f)(half).out_avals[1].weak_type
+
+
+def test_loops_that_start_with_numbers_are_traced_once():
+    traced = []
+
+    def step(carry, y):
+        traced.append(carry)
+        return carry + y, carry
+
+    for run in (lambda f: f, jax.jit):
+        results = run(lambda: lax.scan(step, 0.0, jnp.ones(3, jnp.float32)))()
+        assert weak(results) == [False, True]
+        results = run(lambda: lax.fori_loop(0, 3, lambda i, x: step(x, 2.0)[0], 1.0))()
+        assert weak(results) == [True]
+        ends = run(
+            lambda: lax.while_loop(
+                lambda x: x[1] < 3, lambda x: (step(x[0], jnp.float32(1))[0], x[1] + 1), (0.0, 0)
+            )
+        )()
+        assert weak(ends) == [False, True]
+    assert len(traced) <= 6  # that of `scan` may be known from before
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit], ids=["called", "jitted"])
+def test_what_moves_elements_keeps_weakness(wrap):
+    x = jnp.asarray([1.0])[0] * 0 + jnp.asarray(1.0)  # strong
+    one = jnp.asarray(1.0)
+
+    def f(x):
+        kept = [
+            jnp.array(one),
+            jnp.asarray(one),
+            jnp.full(2, one),
+            one[None],
+            jnp.expand_dims(one, 0),
+            jnp.broadcast_to(one, (2,)),
+            jnp.concatenate([one[None], one[None]]),
+            jnp.stack([one, one]),
+            jnp.where(x > 0, one, 2),
+            jnp.select([x > 0], [one], 0.0),
+            one[None].at[0].set(2.0),
+            jnp.squeeze(one[None]),
+            jnp.zeros_like(one),
+        ]
+        lost = [
+            one.astype(jnp.float32),
+            jnp.float32(one),
+            jnp.sum(one),
+            jnp.array([one, one]),
+            one * x,
+        ]
+        return kept, lost
+
+    kept, lost = wrap(f)(x)
+    assert weak(kept) == [True] * len(kept)
+    assert weak(lost) == [False] * len(lost)

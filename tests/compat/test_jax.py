@@ -93,7 +93,7 @@ def slope(x):
 
 if __name__ == "__main__":
     with parallel_config("loky"{}):
-        print(Parallel(n_jobs=2)(delayed(slope)(jnp.arange(2) + 0.5) for _ in range(1)))
+        print(Parallel(n_jobs=2)(delayed(slope)(jnp.arange(2.0) + 0.5) for _ in range(1)))
 """
 
 

@@ -341,7 +341,7 @@ _TABLE: dict[Any, dict[str, str]] = {
         "jax.extend.core": "take_current_trace set_current_trace",
     },
     no_effect: {
-        "jax": "copy_to_host_async effects_barrier clear_caches",
+        "jax": "copy_to_host_async effects_barrier",
         "jax.profiler": """
             start_trace stop_trace start_server stop_server save_device_memory_profile register_subprocess
         """,

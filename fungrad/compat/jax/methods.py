@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.compat.jax.array import OF_SCALARS, Array
+from fungrad.compat.jax.array import OF_SCALARS, Array, Weak
 from fungrad.compat.jax.crossing import (
     QUICK_INTEGERS,
     REAL,
@@ -107,7 +107,8 @@ class Methods:
     def __getitem__(self: Any, key: Any) -> Any:
         if not _traced(key):
             try:
-                return leave(_view(self, np.ndarray)[enter(key)])
+                found = _view(self, np.ndarray)[enter(key)]
+                return leave(found) if type(self) is Array else _view(np.asarray(found), Weak)
             except IndexError:  # out of bounds, say
                 pass
         return Places(self)[key].get()

@@ -9,7 +9,7 @@ import numpy as np
 
 import fungrad
 import fungrad.numpy as fnp
-from fungrad.compat.jax.array import Array, Weak, plain
+from fungrad.compat.jax.array import Array, Weak
 from fungrad.compat.jax.crossing import QUICK_INTEGERS, dtype_of, elementwise, enter, leave
 from fungrad.core.tracer import Tracer, current_trace
 
@@ -62,13 +62,14 @@ def _method(name: str, usual: str) -> Callable[..., Any]:
         mode = mode_name(mode)
         if type(self.array) is not Tracer and mode in (None, "promise_in_bounds"):
             mode = usual  # traced arrays follow the settings, also in what derivatives there are
-        array, key = plain(self.array), enter(self.key)
+        array, key = enter(self.array), enter(self.key)
         if not wrap_negative_indices:
             key = not_wrapped(
                 key, np.shape(array), usual if mode in (None, "promise_in_bounds") else mode
             )
         update = fungrad.at(array)[key]
-        return leave(getattr(update, name)(*map(enter, values), mode=mode, **how))
+        result = leave(getattr(update, name)(*map(enter, values), mode=mode, **how))
+        return _view(result, Weak) if type(self.array) is Weak and type(result) is Array else result
 
     method.__name__ = method.__qualname__ = name
     return method

@@ -13,6 +13,7 @@ from fungrad.compat.jax.inert import CPU, itself, no_effect
 from fungrad.compat.jax.x64 import canonical
 from fungrad.core import tree
 from fungrad.core.axes import open_axes
+from fungrad.core.state import state_variable
 from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.test_util import gradients
 
@@ -257,3 +258,12 @@ def unsafe_am_i_under_a_jit_DO_NOT_USE() -> bool:
 def unsafe_am_i_under_a_vmap_DO_NOT_USE() -> bool:
     """Return whether an axis is mapped here."""
     return bool(open_axes())
+
+
+checkpoints = state_variable("checkpoints", 0)
+"""How many calls of functions with `checkpoint` are going on: JAX traces these."""
+
+
+def get_opaque_trace_state(convention: Any = None) -> Any:
+    """Return what is equal as long as the same functions are being traced."""
+    return innermost_trace(), checkpoints.get()

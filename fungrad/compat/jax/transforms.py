@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -19,11 +21,14 @@ from fungrad.compat.jax.crossing import (
     received_tree,
     receiving,
 )
+from fungrad.compat.jax.private import checkpoints
 from fungrad.compat.jax.results import Lowered, Traced
 from fungrad.compat.jax.x64 import canonical
 from fungrad.core import tree
+from fungrad.core.state import holding
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import is_array
+from fungrad.transforms.entry import Programs
 from fungrad.transforms.linear import Pullback
 
 _TRANSFORMS = """
@@ -94,7 +99,30 @@ def jit(
         return functools.partial(jit, **options)
     if isinstance(fun, Crossed) and not callable(fun):
         raise TypeError(f"jit takes a function, not {fun!r}")
-    return Jitted(fungrad.jit(fun, **options))
+    made: Any = fungrad.jit(fun, **options)
+    if type(fun) is FunctionType:
+        made.programs = _programs_of(fun, made)
+    return Jitted(made)
+
+
+def _programs_of(fun: FunctionType, jitted: Any) -> Programs:
+    """Return the programs of all that `jit` has made of a function with the same static arguments: programs make ``jit(f)`` in loops."""
+    if len(_programs) >= _FUNCTIONS:
+        _programs.clear()  # what a function is compiled to may hold it
+    _, (_, *options) = jitted.recipe()
+    static = tuple(options[:2])
+    return _programs.setdefault(fun, {}).setdefault(static, jitted.programs)
+
+
+_FUNCTIONS = 2048
+_programs: WeakKeyDictionary[FunctionType, dict[Any, Programs]] = WeakKeyDictionary()
+
+
+def clear_caches() -> None:
+    """Forget what functions have been compiled to."""
+    for by_options in [*_programs.values()]:
+        for programs in [*by_options.values()]:
+            programs.clear()
 
 
 def vmap(
@@ -161,7 +189,8 @@ class _Checkpointed(Crossed):
         fixed = {i % len(args) for i in self.positions if -len(args) <= i < len(args)}
         given = [x if i in fixed else received_tree(x) for i, x in enumerate(args)]
         named = {k: x if k in self.names else received_tree(x) for k, x in kwargs.items()}
-        return leave_tree(self.inner(*given, **named))
+        with holding(checkpoints, checkpoints.get() + 1):
+            return leave_tree(self.inner(*given, **named))
 
     def __reduce__(self) -> Any:
         return _Checkpointed, (self.inner, self.positions, self.names)
@@ -265,20 +294,6 @@ class custom_vjp(_Ruled):
 def custom_gradient(fun: Any) -> Any:
     """Return the function of which `fun` gives the results and the way back."""
     return Crossed(fungrad.custom_gradient(receiving(fun, False)))
-
-
-def pure_callback(
-    callback: Any,
-    result_shape_dtypes: Any,
-    *args: Any,
-    sharding: Any = None,
-    vmap_method: Any = None,
-    **kwargs: Any,
-) -> Any:
-    """Call a Python function when the program runs."""
-    called = receiving(callback)
-    options = {**kwargs, "vmap_method": vmap_method}
-    return leave_tree(fungrad.pure_callback(called, result_shape_dtypes, *args, **options))
 
 
 def device_put(

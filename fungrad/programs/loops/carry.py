@@ -109,10 +109,14 @@ def promoted(takes: ArrayType, returns: ArrayType) -> ArrayType:
     if not takes.weak or takes.shape != returns.shape:
         return takes
     if settings.get().jax_types:
+        if (
+            takes.dtype == returns.dtype
+        ):  # JAX traces no second time where one is weak and the other is not
+            return takes
         from fungrad.core import lattice  # few programs need it
 
-        dtype, weak = lattice.promoted((takes, returns))
-        return returns.update(dtype=dtype, weak=weak)
+        dtype, _ = lattice.promoted((takes, returns))
+        return returns.update(dtype=dtype, weak=False)
     number = takes.dtype if returns.weak else takes.dtype.type(0).item()  # gives way (NEP 50)
     return returns.update(dtype=np.result_type(number, returns.dtype))
 

@@ -215,7 +215,7 @@ def _run(
     operands = [*body.captured, *operands_as(init.leaves, carries)]
     operands += operands_as(rows.leaves, [t.update(weak=False) for t in rows.types])
     outputs = record(loop, operands)
-    outputs = weakly_typed(outputs, [*carries, *body.program.expr.output_types[k:]])
+    outputs = weakly_typed(outputs, body.program.expr.output_types)
     of_y = body.structure.children()[1]
     return init.rebuilt(outputs[:k]), tree.unflatten(of_y, outputs[k:])
 

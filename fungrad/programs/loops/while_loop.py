@@ -299,7 +299,8 @@ def while_loop(
     check_condition(condition, _result_type(cond.structure, cond.program.expr.output_types))
     loop = shared(While, cond.program, body.program, (len(cond.captured), len(body.captured)))
     operands = [*cond.captured, *body.captured, *operands_as(init.leaves, types)]
-    return init.rebuilt(weakly_typed(record(loop, operands), types))
+    returned = body.program.expr.output_types
+    return init.rebuilt(weakly_typed(record(loop, operands), returned))
 
 
 def _run_by_python(leaves: Sequence[Any]) -> bool:

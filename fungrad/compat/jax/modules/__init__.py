@@ -38,5 +38,6 @@ _FINISH = {
     "closure_convert": _converted,
 }
 _SAME = "checkpoint_policies float0 ShapeDtypeStruct " + transforms.AS_IT_IS
-_SOURCES = ["fungrad.compat.jax.transforms", "fungrad.compat.jax.sharded", "fungrad"]
+_OURS = [f"fungrad.compat.jax.{name}" for name in ("transforms", "callbacks", "sharded")]
+_SOURCES = [*_OURS, "fungrad"]
 __getattr__ = _namespace("jax", globals(), _SOURCES, _MODULES, _SAME, _FINISH)

@@ -10,8 +10,8 @@ __all__ = ["max_dim", "min_dim"]
 Atom = Any
 _SOURCES = [
     "fungrad.compat.jax.results",
+    "fungrad.compat.jax.private",
     "fungrad.extend.core",
     "fungrad",
-    "fungrad.compat.jax.private",
 ]
 __getattr__ = _namespace("jax.core", globals(), _SOURCES, "", "*", {"eval_jaxpr": _leave_tree})

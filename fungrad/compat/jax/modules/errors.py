@@ -1,6 +1,6 @@
 """`jax.errors`: the errors of fungrad under the names of JAX's that they are raised in place of."""
 
-from fungrad.core.checks import CheckError as JaxRuntimeError
+from fungrad.compat.jax.callbacks import JaxRuntimeError as JaxRuntimeError
 from fungrad.core.errors import ConcretizationError as ConcretizationTypeError
 from fungrad.core.errors import ExprError as JaxprTypeError
 from fungrad.core.errors import LeakedTracerError as UnexpectedTracerError
