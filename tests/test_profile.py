@@ -398,7 +398,7 @@ def test_programs_are_let_go():
 
     jitted = fg.jit(f)
     jitted(np.ones(3))
-    (entry,) = jitted._entries.values()
+    (entry,) = jitted.programs.values()
     program = weakref.ref(entry.program)
     del entry
     with fg.profile():

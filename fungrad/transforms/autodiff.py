@@ -23,12 +23,12 @@ from fungrad.transforms.auxiliary import Auxiliary, split_aux
 from fungrad.transforms.call import (
     argument_types,
     as_operand,
+    as_traced,
     check_callable,
     name_of,
     output_variables,
     rewrite,
     run_on_values,
-    weakly_typed,
     with_float0,
 )
 from fungrad.transforms.linear import Derivative, Kept, Linear, Pullback, check_directions
@@ -64,7 +64,7 @@ class Traced:
             check_dependence(trace, self.outputs, self.moving, label, place)
         self.aux = Auxiliary(aux, label)
         self.variables = [*self.outputs, *output_variables(trace, self.aux.tracers, label)]
-        self._computed_types = [trace.types[v] for v in self.variables]
+        self.trace = trace
 
     def wrt(self, expr: Expr) -> list[int]:
         """Return the positions of the differentiable inputs of the traced program."""
@@ -73,7 +73,9 @@ class Traced:
     def finish(self, computed: Sequence[Any]) -> tuple[Any, Any, list[Any]]:
         """Split the results of a program into outputs, aux and the rest."""
         n, rest = len(self.outputs), len(self.variables)
-        values = weakly_typed(computed[:rest], self._computed_types)
+        values = computed[:rest]
+        if settings.get().jax_types:
+            values = as_traced(self.trace, self.variables, values)
         outputs = tree.unflatten(self.out_structure, values[:n])
         return outputs, self.aux.filled(values[n:]), list(computed[rest:])
 

@@ -211,6 +211,12 @@ def weakly_typed(results: Sequence[Any], types: Sequence[ArrayType]) -> Sequence
     return [typed(x, t.weak) for x, t in zip(results, types, strict=True)]
 
 
+def as_traced(trace: Trace, variables: Sequence[int], computed: Sequence[Any]) -> list[Any]:
+    """Return what has been computed of `variables` of a trace, and comes first, weak where they are."""
+    types = [trace.types[v] for v in variables]
+    return list(weakly_typed(computed[: len(types)], types))
+
+
 def _narrow(x: Any) -> Any:
     if type(x) is bool:
         return np.bool_(x)
@@ -304,7 +310,9 @@ def _made(trace: Trace, key: Hashable, kind: Hashable, make: Callable[[], Any]) 
 
 def with_float0(given: Sequence[Any], types: Sequence[ArrayType]) -> list[Any]:
     """Return tangents for all `types`: those of inexact types are `given`, the others are zeros of dtype float0."""
-    moved = iter(weakly_typed(given, [t for t in types if t.inexact]))
+    if settings.get().jax_types:
+        given = weakly_typed(given, [t for t in types if t.inexact])
+    moved = iter(given)
     return [next(moved) if t.inexact else np.zeros(t.shape, float0) for t in types]
 
 

@@ -24,12 +24,12 @@ from fungrad.transforms.call import (
     argument_type,
     argument_types,
     as_operand,
+    as_traced,
     check_callable,
     name_of,
     output_variables,
     remembered,
     run_on_values,
-    weakly_typed,
     with_float0,
 )
 from fungrad.transforms.gradient import Gradient
@@ -185,9 +185,7 @@ def _transformed(
     transform = value_and_grad if with_value else grad
     check_callable(fun, transform.__name__)
     label, which = f"grad({name_of(fun)})", Argnums(argnums)
-
-    kinds = [("grad", skip) for skip in (0, 1)]
-    makes = [functools.partial(Gradient, skip) for skip in (0, 1)]
+    made = [(("grad", skip), functools.partial(Gradient, skip)) for skip in (0, 1)]
 
     @transformed(transform, fun, argnums, has_aux, holomorphic, allow_int)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -219,13 +217,12 @@ def _transformed(
                 _check_dependence(trace, outputs[0], types, chosen, positions, label)
             # Where NaN is looked for, that of the value is found too.
             skip = 0 if with_value or in_force.watched else 1
-            gradient = remembered(trace, outputs, kinds[skip], makes[skip])
+            gradient = remembered(trace, outputs, *made[skip])
         program = gradient.program
         computed = run_on_values(trace, program) if program else gradient.first(trace, outputs)
         first = len(outputs) - skip
         if in_force.jax_types:
-            given = [trace.types[v] for v in (*outputs[skip:], *trace.inputs)]
-            computed = weakly_typed(computed[: len(given)], given)
+            computed = as_traced(trace, (*outputs[skip:], *trace.inputs), computed)
         gradients = computed[first : first + len(trace.inputs)]
         if not all_moving:
             gradients = with_float0(gradients, types)

@@ -11,6 +11,7 @@ import numpy as np
 from fungrad.compile.lower import Program
 from fungrad.core import tree
 from fungrad.core.axes import opened
+from fungrad.core.config import settings
 from fungrad.core.errors import api_boundary
 from fungrad.core.expr import Expr
 from fungrad.core.frozen import Draws
@@ -26,12 +27,12 @@ from fungrad.transforms.argument_errors import argument_place
 from fungrad.transforms.call import (
     argument_types,
     as_operand,
+    as_traced,
     check_callable,
     name_of,
     output_variables,
     rewrite,
     run_on_values,
-    weakly_typed,
 )
 from fungrad.transforms.signatures import P, R
 
@@ -105,15 +106,7 @@ def vmap(
     array([0.25, 0.75])
     """
     check_callable(fun, "vmap")
-    if spmd_axis_name is not None:
-        raise ValueError("vmap: spmd_axis_name must be None: there is no sharding here")
-    if sum_match:
-        raise ValueError("vmap: sum_match must be False: sum the results over the mapped axis")
-    if isinstance(axis_name, tuple) or not isinstance(axis_name, Hashable):
-        raise TypeError(
-            f"vmap: axis_name must be one name, a string or another hashable object, but no tuple; got "
-            f"{axis_name!r}. For several axes use one vmap for each."
-        )
+    _check_options(axis_name, spmd_axis_name, sum_match)
     label = f"vmap({name_of(fun)})" if axis_name is None else f"vmap({name_of(fun)}, {axis_name!r})"
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
@@ -152,10 +145,23 @@ def vmap(
             kind = ("vmap", size, sources, targets, axis_name)
             program = rewrite(trace, outputs, kind, build)
         computed = run_on_values(trace, program, *batches)
-        out_types = [trace.types[v] for v in outputs]
-        return tree.unflatten(out_structure, weakly_typed(computed, out_types))
+        if settings.get().jax_types:
+            computed = as_traced(trace, outputs, computed)
+        return tree.unflatten(out_structure, computed)
 
     return mapped
+
+
+def _check_options(axis_name: Any, spmd_axis_name: Any, sum_match: bool) -> None:
+    if spmd_axis_name is not None:
+        raise ValueError("vmap: spmd_axis_name must be None: there is no sharding here")
+    if sum_match:
+        raise ValueError("vmap: sum_match must be False: sum the results over the mapped axis")
+    if isinstance(axis_name, tuple) or not isinstance(axis_name, Hashable):
+        raise TypeError(
+            f"vmap: axis_name must be one name, a string or another hashable object, but no tuple; got "
+            f"{axis_name!r}. For several axes use one vmap for each."
+        )
 
 
 def _axes_of(

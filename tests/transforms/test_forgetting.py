@@ -311,7 +311,7 @@ def test_arrays_of_jitted_functions_go_with_them():
         f = fg.jit(lambda x, b=b: (x * b).sum())
         for _ in range(2):
             fg.grad(lambda x, f=f: f(x) * 2)(1.0)
-        (entry,) = f._entries.values()
+        (entry,) = f.programs.values()
         arrays += [weakref.ref(x) for x in entry.traced.constants.values() if np.ndim(x)]
     del f, entry
     gc.collect()
