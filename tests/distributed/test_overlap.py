@@ -197,15 +197,46 @@ def test_a_sum_of_what_one_process_has_alone_needs_no_message():
 @pytest.mark.parametrize(
     "f",
     [
-        lambda seed: [total(seed), seed],
-        lambda seed: [total(seed * seed)],
-        lambda seed: [total(seed + 1.0)],
-        lambda seed: [PSum(Mirror("j"), 2)(seed)],
+        lambda seed, x: [total(seed * seed)],
+        lambda seed, x: [total(seed + 1.0)],
+        lambda seed, x: [total(1.0 / seed)],
+        lambda seed, x: [total(seed * x)],
+        lambda seed, x: [total(seed + fnp.sum(x))],
+        lambda seed, x: [total(seed * X)],  # which another process may have another of
+        lambda seed, x: [PSum(Mirror("j"), 2)(seed)],
+        lambda seed, x: [total(seed * total(x, Mirror("j")))],
     ],
 )
-def test_sums_of_what_is_read_elsewhere_stay(f):
-    found = overlapped(recorded(lambda x: f(Lone(AXIS, 2)(fnp.sum(x))), X))
+def test_sums_of_what_is_not_alone_stay(f):
+    found = overlapped(recorded(lambda x: f(Lone(AXIS, 2)(fnp.sum(x)), x), X))
     assert "p_sum" in names(found) or ("start", "p_sum") in names(found)
+
+
+def run_apart(f, *xs):
+    """Return the names of the equations of a program, and what they give."""
+    found = overlapped(recorded(f, *xs))
+    found.check()
+    return names(found), Program(found)(*map(np.array, xs))
+
+
+def test_sums_of_what_is_linear_in_what_one_has_alone_need_no_message():
+    """As in the derivative of tensor parallel layers: the loss is a function of what has been summed."""
+
+    def f(x, w, ct):
+        y = total(x)
+        seed = Lone(AXIS, 2)(ct)
+        ct = y * fnp.broadcast_to(seed / 4.0, y.shape)
+        ct = ct + -ct * 3.0
+        return [total(fnp.reshape(ct, (2, 3))), total(ct + w)]
+
+    w = np.cos(X)
+    found, (once, with_w) = run_apart(f, X, w, 0.5)
+    assert found.count(("start", "p_sum")) + found.count("p_sum") == 2  # of x, and of what each has
+    ct = 2 * X * 0.125 * -2
+    np.testing.assert_allclose(once, ct.reshape(2, 3))
+    np.testing.assert_allclose(with_w, 2 * (ct + w))  # both are the first, in this test
+    before = found.index("lone")
+    assert "lone" not in found[before + 1 :]
 
 
 def test_effects_stay_in_order():

@@ -15,12 +15,12 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
+from fungrad.compile.passes.alone import shortened
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import array_type
 from fungrad.primitives.collectives import AxisIndex, Collective, PSum, Ranks
-from fungrad.primitives.elementwise import div, mul
-from fungrad.primitives.ranks import Agreed, Lone, Spread, Start, Total, Wait
+from fungrad.primitives.ranks import Agreed, Start, Total, Wait
 
 BUCKET = 1 << 22
 """Bytes of arrays whose sum is begun without waiting for more of them."""
@@ -33,7 +33,7 @@ def overlapped(expr: Expr) -> Expr:
     """
     if not any(isinstance(e.primitive, Collective) for e in expr.equations):
         return expr
-    return _Overlapping(_shortened(expr)).run()
+    return _Overlapping(shortened(expr)).run()
 
 
 def _is_message(primitive: Primitive) -> bool:
@@ -45,44 +45,12 @@ def _is_message(primitive: Primitive) -> bool:
     )
 
 
-def _shortened(expr: Expr) -> Expr:
-    """Return the program without what changes no value: `Spread`, and sums of what one process has alone of a value that all have.
-
-    The latter is how the gradient of a mean over processes begins.
-    """
-    made = {v: e for e in expr.equations for v in e.outputs}
-    reads = Counter(v for e in expr.equations for v in e.inputs)
-    reads.update(expr.outputs)
-    same: dict[int, int] = {}  # by variable: the one to be read in its place
-    for primitive, inputs, outputs in expr.equations:
-        if isinstance(primitive, Spread):
-            same[outputs[0]] = same.get(inputs[0], inputs[0])
-        elif isinstance(primitive, PSum) and isinstance(primitive.axis, Ranks):
-            v = inputs[0]
-            while v in made and made[v].primitive in (mul, div) and reads[v] == 1:
-                scaled, factor = made[v].inputs
-                if same.get(factor, factor) not in expr.constants:
-                    break
-                v = scaled
-            alone = Lone(primitive.axis, primitive.size)
-            if v in made and made[v].primitive == alone and reads[v] == 1:
-                whole = made[v].inputs[0]
-                same[v] = same.get(whole, whole)
-                same[outputs[0]] = same.get(inputs[0], inputs[0])
-
-    def read(variables: Sequence[int]) -> tuple[int, ...]:
-        return tuple([same.get(v, v) for v in variables])
-
-    kept = [
-        (Equation(primitive, read(inputs), outputs), source)
-        for (primitive, inputs, outputs), source in expr.located()
-        if same.keys().isdisjoint(outputs)
-    ]
-    return expr.with_equations(kept, outputs=read(expr.outputs))
-
-
 class _Overlapping:
-    """Takes the equations in turn whose operands are there; those that come first in the program, first."""
+    """Takes the equations in turn whose operands are there; those that come first in the program, first.
+
+    What no message waits for is not kept back to be computed while one is on its way: on a core that computes, what sees to the
+    message took more time from that than a process waits for the other.
+    """
 
     def __init__(self, expr: Expr) -> None:
         self.expr = expr

@@ -1,0 +1,156 @@
+"""Sums over processes that need no message: of what the first process has alone of a value that all have.
+
+So begins the derivative of a loss that all processes have computed: `Lone` keeps the cotangent in one of them, and sums over all follow
+what is linear in it. What all compute alike of the cotangent itself is the same, and no message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from fungrad.compile.passes.dead_code import without_dead_code
+from fungrad.core.errors import Source
+from fungrad.core.expr import Equation, Expr
+from fungrad.core.primitive import Primitive
+from fungrad.primitives.collectives import AllGather, Collective, PSum, Ranks
+from fungrad.primitives.contraction import DotGeneral
+from fungrad.primitives.elementwise import add, div, sub
+from fungrad.primitives.ranks import Lone, Spread
+from fungrad.primitives.shaping import Broadcast, Permute, ReduceSum, Reshape
+from fungrad.primitives.ufunc import Elementwise
+
+_ALIKE = (Elementwise, Broadcast, Permute, Reshape, ReduceSum, DotGeneral)
+"""What gives the same where the operands are the same."""
+
+
+def shortened(expr: Expr) -> Expr:
+    """Return the program without what changes no value: `Spread`, and sums of what one process has alone."""
+    return _Shortening(expr).run()
+
+
+class _Shortening:
+    """Takes the equations in turn.
+
+    Attributes
+    ----------
+    same
+        By variable: the one to be read in its place.
+    alike
+        By variable: the axes along which all processes have the same.
+    constant
+        Variables that are made of constants without axes alone: the same along all axes. Arrays may be a process's own, where nobody
+        asks that results be the same in all.
+    whole
+        By variable that one process has alone: how, and the variable that all would have.
+    made
+        By such a variable: the equation that computes it, until it is one of the program.
+    """
+
+    def __init__(self, expr: Expr) -> None:
+        self.expr = expr
+        self.types = list(expr.types)
+        self.same: dict[int, int] = {}
+        self.alike: dict[int, frozenset[Hashable]] = {}
+        self.constant = {v for v in expr.constants if not expr.types[v].shape}
+        self.whole: dict[int, tuple[Lone, int]] = {}
+        self.made: dict[int, tuple[Equation, Source | None]] = {}
+        self.kept: list[tuple[Equation, Source | None]] = []
+
+    def run(self) -> Expr:
+        for (primitive, inputs, outputs), source in self.expr.located():
+            inputs = self._read(inputs)
+            if isinstance(primitive, Spread):
+                self.same[outputs[0]] = inputs[0]
+                self._note_alike(inputs[0], primitive.axis, inputs)
+            elif not self._needs_no_message(primitive, inputs, outputs, source):
+                self.kept.append((Equation(primitive, inputs, outputs), source))
+                self._note(primitive, inputs, outputs, source)
+        shorter = self.expr.with_equations(
+            self.kept, outputs=self._read(self.expr.outputs), types=self.types
+        )
+        return without_dead_code(shorter)
+
+    def _read(self, variables: Sequence[int]) -> tuple[int, ...]:
+        return tuple([self.same.get(v, v) for v in variables])
+
+    def _needs_no_message(
+        self,
+        primitive: Primitive,
+        inputs: tuple[int, ...],
+        outputs: tuple[int, ...],
+        source: Source | None,
+    ) -> bool:
+        """Whether the equation is such a sum; then what it gives is read elsewhere from now on."""
+        if not isinstance(primitive, PSum) or not isinstance(primitive.axis, Ranks):
+            return False
+        alone, whole = self.whole.get(inputs[0], (None, -1))
+        if alone != Lone(primitive.axis, primitive.size):
+            return False
+        self._compute(whole)
+        self.same[outputs[0]] = whole
+        self._note_alike(whole, primitive.axis, (whole,))
+        # Who reads the operand reads what the first process has of the sum: nobody computes both.
+        again = self._new(whole)
+        self.kept.append((Equation(alone, (whole,), (again,)), source))
+        self.whole[again] = alone, whole
+        self.same |= dict.fromkeys((inputs[0], *self._standing_for(inputs[0])), again)
+        return True
+
+    def _standing_for(self, variable: int) -> list[int]:
+        return [v for v, read in self.same.items() if read == variable]
+
+    def _new(self, like: int) -> int:
+        self.types.append(self.types[like])
+        return len(self.types) - 1
+
+    def _compute(self, variable: int) -> None:
+        """Make equations of the program of what computes a variable that all have."""
+        missing, needed = [variable], {}
+        while missing:
+            v = missing.pop()
+            if v in self.made:
+                needed[v] = self.made.pop(v)
+                missing += needed[v][0].inputs
+        self.kept += [needed[v] for v in sorted(needed)]  # they are numbered in order
+
+    def _note(
+        self,
+        primitive: Primitive,
+        inputs: tuple[int, ...],
+        outputs: tuple[int, ...],
+        source: Source | None,
+    ) -> None:
+        """Keep in mind what is the same in all processes, and what one has alone."""
+        if isinstance(primitive, Lone):
+            self.whole[outputs[0]] = primitive, inputs[0]
+        elif isinstance(primitive, (PSum, AllGather)) and isinstance(primitive.axis, Ranks):
+            self._note_alike(outputs[0], primitive.axis, inputs)
+        elif isinstance(primitive, _ALIKE) and not isinstance(primitive, Collective):
+            out = outputs[0]
+            known = [self.alike.get(v, frozenset()) for v in inputs if v not in self.constant]
+            if known:
+                self.alike[out] = frozenset.intersection(*known)
+            else:
+                self.constant.add(out)
+            alone = next((self.whole[v][0] for v in inputs if v in self.whole), None)
+            if alone is not None and self._is_linear(primitive, inputs, alone):
+                v = self._new(out)
+                operands = tuple([self.whole[x][1] if x in self.whole else x for x in inputs])
+                self.made[v] = Equation(primitive, operands, (v,)), source
+                self.whole[out] = alone, v
+
+    def _note_alike(self, variable: int, axis: Hashable, inputs: tuple[int, ...]) -> None:
+        self.alike[variable] = self.alike.get(inputs[0], frozenset()) | {axis}
+
+    def _is_linear(self, primitive: Primitive, inputs: tuple[int, ...], alone: Lone) -> bool:
+        """Whether a result is linear in the operands that one process has alone, and the others are the same in all."""
+        own = [i for i, v in enumerate(inputs) if self.whole.get(v, (None,))[0] == alone]
+        others = [v for i, v in enumerate(inputs) if i not in own]
+        if not all(v in self.constant or alone.axis in self.alike.get(v, ()) for v in others):
+            return False
+        if primitive.multilinear:
+            return len(own) == 1
+        if primitive in (add, sub):
+            return not others
+        linear = (0,) if primitive == div else primitive.linear
+        return linear is not None and own == [*(linear or range(len(inputs)))]
