@@ -74,6 +74,8 @@ class Collective(Primitive):
 
 def _times(x: Any, count: int) -> Any:
     """Return the sum of `count` arrays that all are `x`."""
+    if count == 1:
+        return x
     return mul(x, constant_like(x, np.asarray(count).astype(x.dtype)))
 
 

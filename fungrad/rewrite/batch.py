@@ -138,6 +138,16 @@ def batch_expr(
     return _without_name(axis_name, record_expr(label, batch, types))
 
 
+def single_expr(expr: Expr, label: str, axis_name: Hashable) -> Expr:
+    """Return the program of the one call of `expr` that there is along a named axis: nothing has a batch axis."""
+
+    def single(*arguments: Any) -> list[Any]:
+        outs, batched = push_batch(expr, 1, arguments, [False] * len(arguments), axis_name)
+        return [index_axis(x, 0, 0) if b else x for x, b in zip(outs, batched, strict=True)]
+
+    return _without_name(axis_name, record_expr(label, single, expr.input_types))
+
+
 def _without_name(name: Hashable, expr: Expr) -> Expr:
     """Return `expr`, or raise an error if something still works across the axis `name`."""
     for (primitive, _, _), source in expr.located():

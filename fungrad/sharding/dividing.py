@@ -14,7 +14,7 @@ from fungrad.core.types import ArrayType
 from fungrad.primitives.ranks import Agreed, Alike, First, Part, Spread, Whole
 from fungrad.primitives.shaping import Reshape, permuted
 from fungrad.primitives.slices import index_axis
-from fungrad.rewrite.batch import batch_expr
+from fungrad.rewrite.batch import batch_expr, single_expr
 from fungrad.sharding.mesh import Axis, Layout, PartitionSpec
 from fungrad.sharding.parts import uneven
 
@@ -59,8 +59,11 @@ class Dividing:
     ) -> Expr:
         """Return the program of whole arrays that a program of parts stands for."""
         captured = expr.captured
-        lanes = [a for a in self.layout if self._has_lanes(a)]
-        for axis in reversed(lanes):
+        for axis in reversed(self.layout):
+            if not self._has_lanes(axis):
+                if axis.ranks == 1:
+                    expr = single_expr(expr, self.label, axis.lane)
+                continue
             named = [axis.name in {n for names in s for n in names} for s in specs]
             in_axes = [*[None] * captured, *[0 if n else None for n in named]]
             out_axes = [0] * len(expr.outputs)
@@ -75,7 +78,7 @@ class Dividing:
 
     @staticmethod
     def _has_lanes(axis: Axis) -> bool:
-        return axis.ranks == 1 or axis.lanes > 1
+        return axis.lanes > 1
 
     def _along(self, names: Sequence[Hashable]) -> list[tuple[int, Any]]:
         """Return the lengths of the parts of axes of the mesh that divide an array, with what each is."""

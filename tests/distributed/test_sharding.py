@@ -9,7 +9,7 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax
 from fungrad.sharding import Mesh, PartitionSpec, make_mesh, shard_map, to_global, to_local
-from tests.distributed.cases import COLLECTIVES, computed, names
+from tests.distributed.cases import COLLECTIVES, computed, names, transforms
 from tests.distributed.training import START, WAYS, alone
 from tests.distributed.training import loss as whole_loss
 
@@ -244,6 +244,33 @@ def test_what_a_process_has_of_whole_arrays():
             move(tree, GRID, P("i"))
         with pytest.raises(TypeError, match="must be a PartitionSpec"):
             move(tree, GRID, "i")
+
+
+@pytest.mark.parametrize("name", [n for n in COLLECTIVES if not n.startswith("pbroadcast")])
+def test_an_axis_with_one_place(name):
+    """It is that of a `vmap` of one call."""
+    f = COLLECTIVES[name]
+    options = {"mesh": make_mesh((1,), ("i",)), "in_specs": P("i"), "out_specs": P("i")}
+    one = shard_map(lambda x: f(x, "i"), **options)
+    call = lambda x: fg.vmap(lambda y: f(y, "i"), axis_name="i")(x[None])[0]
+    for (transform, found), (_, expected) in zip(
+        transforms(name, one), transforms(name, call), strict=True
+    ):
+        x = X[:, :3]
+        np.testing.assert_allclose(found(x), expected(x), 1e-12, 1e-13, err_msg=transform)
+
+
+def test_a_mesh_of_one_place_adds_nothing_to_a_program():
+    def block(x, w, total=lambda x: x):
+        return fnp.mean(fnp.tanh(total(fnp.tanh(x @ w) @ w.T)) ** 2)
+
+    specs = {"in_specs": (P("rows"), P(None, "columns")), "out_specs": P()}
+    mesh = make_mesh((1, 1), ("rows", "columns"))
+    summed = lambda x, w: lax.pmean(block(x, w, lambda y: lax.psum(y, "columns")), "rows")
+    step = fg.grad(shard_map(summed, mesh=mesh, **specs), (0, 1))
+    found = fg.jit(step).lower(X, W).simplified
+    expected = fg.jit(fg.grad(block, (0, 1))).lower(X, W).simplified
+    assert len(found.equations) <= len(expected.equations)
 
 
 def test_no_mesh_within_another():
