@@ -77,7 +77,8 @@ class Along(collectives.Ranks):
         processes = self._world(collectives[0])
         with processes.using:
             begun = self._begin(processes, collectives, operands)
-            processes.go_on_aside()
+            if ranks.goes_on_aside(x.nbytes for x in operands):
+                processes.go_on_aside()
             return begun
 
     def _begin(

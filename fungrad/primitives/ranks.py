@@ -8,6 +8,7 @@ leaves are primitives of their own, each the transpose of its counterpart: `Part
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -119,6 +120,15 @@ class Alike(Boundary):
 
     def batch(self, size: int, batched: tuple[bool, ...], x: Any) -> Any:
         return self(move_axis(x, 1, 0))
+
+
+ASIDE = 1 << 20
+"""From how many bytes on a message is one to compute beside: seeing to a shorter one takes more time from what is computed than waiting for it."""
+
+
+def goes_on_aside(nbytes: Iterable[int]) -> bool:
+    """Whether anything is to be computed while arrays of so many bytes are on their way."""
+    return sum(nbytes) >= ASIDE
 
 
 @family

@@ -14,6 +14,7 @@ from fungrad.compile.passes.overlap import overlapped
 from fungrad.compile.segments import _steps
 from fungrad.core.trace import record_expr
 from fungrad.core.types import array_type
+from fungrad.primitives import ranks
 from fungrad.primitives.collectives import AllGather, PMax, PSum, Ranks
 from fungrad.primitives.elementwise import div
 from fungrad.primitives.ranks import Agreed, Lone, Spread, Start, Total, Wait
@@ -66,6 +67,11 @@ class Begun:
 
 
 AXIS = Mirror()
+
+
+@pytest.fixture(autouse=True)
+def short_messages_too(monkeypatch):
+    monkeypatch.setattr(ranks, "ASIDE", 0)
 
 
 def total(x, axis=AXIS):
@@ -157,6 +163,19 @@ def test_each_waits_for_what_it_needs():
     found = names(check(f, X))
     assert found.count("p_sum") + found.count(("start", "p_sum")) == 5
     assert found.index(("start", "p_sum")) < found.index("cos")
+
+
+def test_short_messages_are_waited_for_at_once(monkeypatch):
+    monkeypatch.setattr(ranks, "ASIDE", 3 * X.nbytes)
+
+    def f(x):
+        y = [total(fnp.sin(x) * k) for k in range(1, 3)]
+        return [*y, fnp.cos(x), total(y[0] * x)]
+
+    found = names(check(f, X))
+    start = found.index(("start", "p_sum", "p_sum"))
+    assert found[start + 1] == ("wait", "p_sum", "p_sum")
+    assert found.count("p_sum") == 1
 
 
 def test_gradients_are_begun_by_layers():

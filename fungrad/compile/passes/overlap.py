@@ -20,7 +20,7 @@ from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import array_type
 from fungrad.primitives.collectives import AxisIndex, Collective, PSum, Ranks
-from fungrad.primitives.ranks import Agreed, Start, Total, Wait
+from fungrad.primitives.ranks import Agreed, Start, Total, Wait, goes_on_aside
 
 BUCKET = 1 << 22
 """Bytes of arrays whose sum is begun without waiting for more of them."""
@@ -48,8 +48,7 @@ def _is_message(primitive: Primitive) -> bool:
 class _Overlapping:
     """Takes the equations in turn whose operands are there; those that come first in the program, first.
 
-    What no message waits for is not kept back to be computed while one is on its way: on a core that computes, what sees to the
-    message took more time from that than a process waits for the other.
+    Short messages are waited for at once.
     """
 
     def __init__(self, expr: Expr) -> None:
@@ -141,8 +140,12 @@ class _Overlapping:
     def _begin(self, group: Sequence[int]) -> None:
         begun = len(self.types)
         self.types.append(array_type((), np.dtype(np.int64)))
-        self.order.append((self._part(Start, group, (), (begun,)), group[0]))
-        self.begun.append((group, begun))
+        start = self._part(Start, group, (), (begun,))
+        self.order.append((start, group[0]))
+        if goes_on_aside([self.types[v].nbytes for v in start.inputs]):
+            self.begun.append((group, begun))
+        else:
+            self._wait(group, begun)
 
     def _wait(self, group: Sequence[int], begun: int) -> None:
         outputs = tuple([v for n in group for v in self.expr.equations[n].outputs])
