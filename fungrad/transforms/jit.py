@@ -49,9 +49,9 @@ CACHE_SIZE = 256
 """Programs kept for each jitted function."""
 
 
-def _forget(jitted: weakref.ref[Jitted], key: Hashable) -> None:
-    if (alive := jitted()) is not None:
-        alive.programs.discard(key)
+def _forget(programs: weakref.ref[Programs], key: Hashable) -> None:
+    if (alive := programs()) is not None:
+        alive.discard(key)
 
 
 class Jitted(Portable):
@@ -150,7 +150,8 @@ class Jitted(Portable):
                 entry = self.programs.get_or_build(key, build)
                 for _, _, held in static:
                     if isinstance(held, weakref.ref):
-                        weakref.finalize(held(), _forget, weakref.ref(self), key).atexit = False
+                        kept = weakref.ref(self.programs)
+                        weakref.finalize(held(), _forget, kept, key).atexit = False
             except NotToBeCached as caught:
                 entry = caught.entry
             if entry.effect or entry.layouts is not None or entry.weak is not None:
