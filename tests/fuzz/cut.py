@@ -9,6 +9,8 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from fungrad.core.float_warnings import ORIGINS
 from fungrad.core.frames import at_store, called_in, is_internal
 from tests.stepping import step_through, traced
@@ -111,6 +113,18 @@ def asked_by_numpy(frame: FrameType) -> bool:
     return False
 
 
+CONVERTING = (np.array, np.asarray, np.asanyarray)
+
+
+def converting(frame: FrameType) -> bool:
+    """Whether NumPy is making an array, in its own code, where a signal came.
+
+    Of a tracer it asks for the text of the error of `__array__`. Python looks for signals before it makes that, and NumPy drops
+    what they raise.
+    """
+    return not is_internal(frame) and any(called_in(frame)[1] is f for f in CONVERTING)
+
+
 class Cut:
     """Cuts a call off once."""
 
@@ -178,7 +192,10 @@ class BySignal(Cut):
             signal.setitimer(signal.ITIMER_REAL, AGAIN)
             return
         self.armed = False
-        self.interrupt(frame)
+        try:
+            self.interrupt(frame)
+        finally:
+            self.dropped_by_numpy |= converting(frame)
 
     def run(self, call: Callable[[], Any]) -> Any:
         before = signal.signal(signal.SIGALRM, self.handle)
