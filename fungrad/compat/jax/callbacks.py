@@ -10,11 +10,11 @@ import fungrad
 import fungrad.debug
 import fungrad.experimental
 from fungrad.compat.jax.crossing import leave_tree, receiving
-from fungrad.core.errors import hide_internals
+from fungrad.core.errors import FungradError, hide_internals
 from fungrad.core.tracer import innermost_trace
 
 
-class JaxRuntimeError(RuntimeError):
+class JaxRuntimeError(FungradError, RuntimeError):
     """A program has failed while it ran: a function that it calls has raised an error, which is the cause."""
 
 
