@@ -15,7 +15,7 @@ from fungrad.primitives.ranks import Agreed, Alike, First, Part, Spread, Whole
 from fungrad.primitives.shaping import Reshape, permuted
 from fungrad.primitives.slices import index_axis
 from fungrad.rewrite.batch import batch_expr, single_expr
-from fungrad.sharding.mesh import Axis, Layout, PartitionSpec
+from fungrad.sharding.mesh import Layout, PartitionSpec
 from fungrad.sharding.parts import uneven
 
 
@@ -60,14 +60,13 @@ class Dividing:
         """Return the program of whole arrays that a program of parts stands for."""
         captured = expr.captured
         for axis in reversed(self.layout):
-            if not self._has_lanes(axis):
-                if axis.ranks == 1:
-                    expr = single_expr(expr, self.label, axis.lane)
-                continue
-            named = [axis.name in {n for names in s for n in names} for s in specs]
-            in_axes = [*[None] * captured, *[0 if n else None for n in named]]
-            out_axes = [0] * len(expr.outputs)
-            expr = batch_expr(expr, axis.lanes, in_axes, out_axes, self.label, axis.lane)
+            if axis.lanes > 1:
+                named = [axis.name in {n for names in s for n in names} for s in specs]
+                in_axes = [*[None] * captured, *[0 if n else None for n in named]]
+                out_axes = [0] * len(expr.outputs)
+                expr = batch_expr(expr, axis.lanes, in_axes, out_axes, self.label, axis.lane)
+            elif axis.ranks == 1:
+                expr = single_expr(expr, self.label, axis.lane)
 
         def whole(*arguments: Any) -> list[Any]:
             given = [self._spread(x, self.layout) for x in arguments[:captured]]
@@ -75,10 +74,6 @@ class Dividing:
             return list(map(self._joined, evaluate(expr, given), targets))
 
         return record_expr(self.label, whole, [*expr.input_types[:captured], *types])
-
-    @staticmethod
-    def _has_lanes(axis: Axis) -> bool:
-        return axis.lanes > 1
 
     def _along(self, names: Sequence[Hashable]) -> list[tuple[int, Any]]:
         """Return the lengths of the parts of axes of the mesh that divide an array, with what each is."""
@@ -88,7 +83,7 @@ class Dividing:
             axis = by_name[name]
             if axis.ranks > 1 and not self.local:
                 lengths.append((axis.ranks, axis.along))
-            if self._has_lanes(axis):
+            if axis.lanes > 1:
                 lengths.append((axis.lanes, axis.lane))
         return lengths
 
@@ -100,7 +95,7 @@ class Dividing:
             apart += [key for _, key in self._along(partition)]
             apart.append(d)
         ranks = [a.along for a in self.layout if a.along in apart]
-        lanes = [a.lane for a in self.layout if a.lane in apart and self._has_lanes(a)]
+        lanes = [a.lane for a in self.layout if a.lane in apart and a.lanes > 1]
         return apart, [*ranks, *lanes, *range(ndim)]
 
     def _divided(self, x: Any, spec: PartitionSpec) -> Any:
@@ -129,7 +124,7 @@ class Dividing:
     def _joined(self, x: Any, spec: PartitionSpec) -> Any:
         """Return the whole of a result, of which this process's places are in front."""
         named = {n for names in spec for n in names}
-        lanes = [a for a in self.layout if self._has_lanes(a)]
+        lanes = [a for a in self.layout if a.lanes > 1]
         for axis in reversed(lanes):  # the others' axes stay in front
             if axis.name not in named:
                 k = lanes.index(axis)

@@ -12,7 +12,7 @@ from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.errors import Source
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
-from fungrad.primitives.collectives import AllGather, Collective, PSum, Ranks
+from fungrad.primitives.collectives import AllGather, PSum, Ranks
 from fungrad.primitives.contraction import DotGeneral
 from fungrad.primitives.elementwise import add, div, sub
 from fungrad.primitives.ranks import Lone, Spread
@@ -62,9 +62,11 @@ class _Shortening:
             if isinstance(primitive, Spread):
                 self.same[outputs[0]] = inputs[0]
                 self._note_alike(inputs[0], primitive.axis, inputs)
-            elif not self._needs_no_message(primitive, inputs, outputs, source):
-                self.kept.append((Equation(primitive, inputs, outputs), source))
-                self._note(primitive, inputs, outputs, source)
+                continue
+            equation = Equation(primitive, inputs, outputs)
+            if not self._needs_no_message(equation, source):
+                self.kept.append((equation, source))
+                self._note(equation, source)
         shorter = self.expr.with_equations(
             self.kept, outputs=self._read(self.expr.outputs), types=self.types
         )
@@ -73,14 +75,9 @@ class _Shortening:
     def _read(self, variables: Sequence[int]) -> tuple[int, ...]:
         return tuple([self.same.get(v, v) for v in variables])
 
-    def _needs_no_message(
-        self,
-        primitive: Primitive,
-        inputs: tuple[int, ...],
-        outputs: tuple[int, ...],
-        source: Source | None,
-    ) -> bool:
+    def _needs_no_message(self, equation: Equation, source: Source | None) -> bool:
         """Whether the equation is such a sum; then what it gives is read elsewhere from now on."""
+        primitive, inputs, outputs = equation
         if not isinstance(primitive, PSum) or not isinstance(primitive.axis, Ranks):
             return False
         alone, whole = self.whole.get(inputs[0], (None, -1))
@@ -113,19 +110,14 @@ class _Shortening:
                 missing += needed[v][0].inputs
         self.kept += [needed[v] for v in sorted(needed)]  # they are numbered in order
 
-    def _note(
-        self,
-        primitive: Primitive,
-        inputs: tuple[int, ...],
-        outputs: tuple[int, ...],
-        source: Source | None,
-    ) -> None:
+    def _note(self, equation: Equation, source: Source | None) -> None:
         """Keep in mind what is the same in all processes, and what one has alone."""
+        primitive, inputs, outputs = equation
         if isinstance(primitive, Lone):
             self.whole[outputs[0]] = primitive, inputs[0]
         elif isinstance(primitive, (PSum, AllGather)) and isinstance(primitive.axis, Ranks):
             self._note_alike(outputs[0], primitive.axis, inputs)
-        elif isinstance(primitive, _ALIKE) and not isinstance(primitive, Collective):
+        elif isinstance(primitive, _ALIKE):
             out = outputs[0]
             known = [self.alike.get(v, frozenset()) for v in inputs if v not in self.constant]
             if known:

@@ -109,9 +109,8 @@ def promoted(takes: ArrayType, returns: ArrayType) -> ArrayType:
     if not takes.weak or takes.shape != returns.shape:
         return takes
     if settings.get().jax_types:
-        if (
-            takes.dtype == returns.dtype
-        ):  # JAX traces no second time where one is weak and the other is not
+        # JAX traces no second time where one is weak and the other is not.
+        if takes.dtype == returns.dtype:
             return takes
         from fungrad.core import lattice  # few programs need it
 
