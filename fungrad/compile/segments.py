@@ -43,7 +43,8 @@ def in_segments(
             return run_source(python_source(schedule(part, prepare=overlapped)), xp)
         return program(part, at_once=True)
 
-    steps = [s._replace(run=compiled(s.run)) for s in _steps(overlapped(expr))]
+    expr = overlapped(expr)
+    steps = [s._replace(run=compiled(s.run)) for s in _steps(expr)]
     constants = [*expr.constants.values()]
 
     def run_steps(*arguments: Any) -> list[Any]:

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.backend import as_result, namespace, to_host
-from fungrad.distributed.carriers import Array, Messages, as_bytes
-from fungrad.distributed.meeting import Meeting, digest
+from fungrad.distributed.carriers import Array, ByMPI, Messages, as_bytes
+from fungrad.distributed.meeting import ALONG, Meeting, digest
 from fungrad.distributed.world import DistributedError, World, world
 from fungrad.primitives import collectives, ranks
 from fungrad.primitives.reductions import ReduceMax, ReduceMin
@@ -67,18 +67,20 @@ class Along(collectives.Ranks):
         own = OWN.get(type(collective))
         if own is not None:
             return own(self._place(collective), *operands)
-        processes = self._world(collective)
+        return self.together((collective,), operands)[0]
+
+    def together(self, collectives: Sequence[Any], operands: Sequence[Any]) -> tuple[Any, ...]:
+        """Return what collectives of an operand each give this process."""
+        processes = self._world(collectives[0])
         with processes.using:
-            begun = self._begin(processes, (collective,), operands)
-            return begun.results()[0]
+            return self._begin(processes, collectives, operands).results()
 
     def begin(self, collectives: Sequence[Any], operands: Sequence[Any]) -> Begun:
-        """Begin to compute collectives, of an operand each; they go on while others things are computed."""
+        """Begin to compute collectives, of an operand each; they go on while other things are computed."""
         processes = self._world(collectives[0])
         with processes.using:
             begun = self._begin(processes, collectives, operands)
-            if ranks.goes_on_aside(x.nbytes for x in operands):
-                processes.go_on_aside()
+            processes.go_on_aside()
             return begun
 
     def _begin(
@@ -128,13 +130,19 @@ def _shares(count: int, size: int) -> list[int]:
 
 def _reduced(meeting: Meeting, x: Any, by: type) -> Messages[Any]:
     """Return the sum, or another reduction, over the processes."""
+    carrier = meeting.carrier(x)
+    if meeting.size == 2 and x.nbytes > SMALL and by is ReduceSum and isinstance(carrier, ByMPI):
+        other = yield from carrier.swap(x)
+        first, second = (x, other) if meeting.place == 0 else (other, x)
+        with meeting.warned_later():
+            return np.add(first, second, out=other)
     if x.nbytes <= SMALL or meeting.size == 2:  # two send as many bytes either way
         return meeting.reduced((yield from meeting.gather(x)), by)
     shares = _shares(x.size, meeting.size)
     own = shares[meeting.place]
-    came = yield from meeting.carrier(x).exchange(x.reshape(-1), shares, [own] * meeting.size)
+    came = yield from carrier.exchange(x.reshape(-1), shares, [own] * meeting.size)
     part = meeting.reduced(came.reshape(meeting.size, own), by)
-    return (yield from meeting.carrier(x).gather_parts(part, shares)).reshape(x.shape)
+    return (yield from carrier.gather_parts(part, shares)).reshape(x.shape)
 
 
 def _all_to_all(meeting: Meeting, x: Any) -> Messages[Any]:
@@ -160,8 +168,9 @@ def _permuted(meeting: Meeting, x: Any) -> Messages[Any]:
 
 
 def _agreed(meeting: Meeting, *arrays: Any) -> Messages[list[Any]]:
-    marks = np.concatenate([_mark(to_host(x)) for x in arrays])
-    if ((yield from meeting.gather(marks)) != marks).any():
+    few = len(arrays) == 1 and arrays[0].nbytes <= ALONG
+    marks = to_host(arrays[0]) if few else np.concatenate([_mark(to_host(x)) for x in arrays])
+    if any(x.tobytes() != marks.tobytes() for x in (yield from meeting.gather(marks))):
         raise ranks.differ(meeting.collective.axis)
     return [*arrays]
 

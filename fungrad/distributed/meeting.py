@@ -183,10 +183,14 @@ class Meeting:
         return stacked if x is own else (yield from self.carrier(x).gather(x))
 
     def reduced(self, stacked: Any, by: type) -> Any:
-        """Return a reduction along axis 0; where it would warn, that is kept until somebody waits for it."""
-        with np.errstate(all="call", call=lambda kind, _: self._warned.add(kind)):
+        """Return a reduction along axis 0."""
+        with self.warned_later():
             reduction = execute(by((0,)), [stacked])
         return np.asarray(reduction) if on_host((reduction,)) else reduction
+
+    def warned_later(self) -> contextlib.AbstractContextManager[Any]:
+        """Keep what NumPy would warn of until somebody waits for the results."""
+        return np.errstate(all="call", call=lambda kind, _: self._warned.add(kind))
 
     def _agree(self, arrays: Sequence[Any]) -> Messages[tuple[int, ...]]:
         """Return which devices all have arrays on, by marks; raise unless all have come to the same collectives of operands of the same types."""

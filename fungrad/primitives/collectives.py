@@ -28,8 +28,11 @@ class Ranks:
     meet: Callable[..., Any]
     """Return what a collective of operands gives this process."""
 
+    together: Callable[..., Any]
+    """Return what collectives, of an operand each, give it: their messages are one."""
+
     begin: Callable[..., Any]
-    """Begin to compute collectives, of an operand each; return what has `results()`, which waits for them."""
+    """Begin to compute such collectives while other things are computed; return what has `results()`, which waits for them."""
 
 
 @family

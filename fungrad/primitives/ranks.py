@@ -8,7 +8,7 @@ leaves are primitives of their own, each the transpose of its counterpart: `Part
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -88,6 +88,13 @@ class Agreed(Boundary):
 
 
 @primitive
+class Compared(Agreed):
+    """As `Agreed`, of a number for how results are computed: nothing reads it, and it is compared nevertheless."""
+
+    effect = True
+
+
+@primitive
 class First(Boundary):
     """The operand of the first process."""
 
@@ -126,19 +133,36 @@ ASIDE = 1 << 20
 """From how many bytes on a message is one to compute beside: seeing to a shorter one takes more time from what is computed than waiting for it."""
 
 
-def goes_on_aside(nbytes: Iterable[int]) -> bool:
-    """Whether anything is to be computed while arrays of so many bytes are on their way."""
-    return sum(nbytes) >= ASIDE
-
-
 @family
 class Overlapping(Primitive):
-    """A part of computing collectives of one axis, of an operand each: rewriting takes them apart before programs are compiled."""
+    """Computing collectives of one axis, of an operand each, or a part of it: rewriting makes it of them before programs are compiled."""
 
     collectives: tuple[Collective, ...]
 
     meets = True
     can_fail = True
+
+    @property
+    def ranks(self) -> Any:
+        """The axis, as what computes the collectives."""
+        return self.collectives[0].axis
+
+    def infer_each(self, operands: Iterable[ArrayType]) -> tuple[ArrayType, ...]:
+        """Return the types of the collectives' results."""
+        return tuple([c.infer((x,))[0] for c, x in zip(self.collectives, operands, strict=True)])
+
+
+@primitive
+class Together(Overlapping):
+    """The results of collectives that are computed as one, and waited for."""
+
+    multiple_results = True
+
+    def abstract_eval(self, *operands: ArrayType) -> tuple[ArrayType, ...]:
+        return self.infer_each(operands)
+
+    def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
+        return apart(operands, self.ranks.together(self.collectives, operands))
 
 
 @primitive
@@ -149,7 +173,7 @@ class Start(Overlapping):
         return ArrayType((), np.dtype(np.int64))
 
     def impl(self, xp: Any, *operands: Any) -> Any:
-        return self.collectives[0].axis.begin(self.collectives, operands)  # type: ignore[attr-defined]
+        return self.ranks.begin(self.collectives, operands)
 
 
 @primitive
@@ -159,11 +183,15 @@ class Wait(Overlapping):
     multiple_results = True
 
     def abstract_eval(self, begun: ArrayType, *operands: ArrayType) -> tuple[ArrayType, ...]:
-        return tuple([c.infer((x,))[0] for c, x in zip(self.collectives, operands, strict=True)])
+        return self.infer_each(operands)
 
     def impl(self, xp: Any, begun: Any, *operands: Any) -> tuple[Any, ...]:
-        results = begun.results()
-        return tuple([y.copy() if y is x else y for x, y in zip(operands, results, strict=True)])
+        return apart(operands, begun.results())
+
+
+def apart(operands: Sequence[Any], results: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the results, none of which is an operand."""
+    return tuple([y.copy() if y is x else y for x, y in zip(operands, results, strict=True)])
 
 
 def differ(axis: Any) -> ValueError:

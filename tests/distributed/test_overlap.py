@@ -17,7 +17,15 @@ from fungrad.core.types import array_type
 from fungrad.primitives import ranks
 from fungrad.primitives.collectives import AllGather, PMax, PSum, Ranks
 from fungrad.primitives.elementwise import div
-from fungrad.primitives.ranks import Agreed, Lone, Spread, Start, Total, Wait
+from fungrad.primitives.ranks import (
+    Agreed,
+    Compared,
+    Lone,
+    Overlapping,
+    Spread,
+    Together,
+    Total,
+)
 
 
 class Mirror(Ranks):
@@ -33,6 +41,10 @@ class Mirror(Ranks):
         self.log.append(collective.name)
         return self._of(collective, *operands)
 
+    def together(self, collectives, operands):
+        self.log.append(("together", *[c.name for c in collectives]))
+        return tuple([self._of(c, x) for c, x in zip(collectives, operands, strict=True)])
+
     def begin(self, collectives, operands):
         self.log.append(("start", *[c.name for c in collectives]))
         return Begun(self, collectives, operands)
@@ -44,6 +56,7 @@ class Mirror(Ranks):
             PMax: lambda: x,
             Lone: lambda: x,
             Agreed: lambda: x,
+            Compared: lambda: x,
             Spread: lambda: x,
             AllGather: lambda: np.stack([x, x]),
         }[type(collective)]()
@@ -87,7 +100,7 @@ def names(expr):
     """Return the names of the equations, and what is begun and waited for."""
     return [
         (e.primitive.name, *[c.name for c in e.primitive.collectives])
-        if isinstance(e.primitive, (Start, Wait))
+        if isinstance(e.primitive, Overlapping)
         else e.primitive.name
         for e in expr.equations
     ]
@@ -140,7 +153,79 @@ def test_sums_of_one_axis_and_dtype_are_one_message():
 
 def test_checks_are_one_message():
     found = names(check(lambda x: [Agreed(AXIS, 2)(fnp.sin(x * k)) for k in range(1, 4)], X))
-    assert [n for n in found if n[0] == "start"] == [("start", *["agreed"] * 3)]
+    assert [n for n in found if n[0] == "together"] == [("together", *["agreed"] * 3)]
+
+
+def agreed(x, axis=AXIS):
+    return Agreed(axis, 2)(x)
+
+
+OTHER = Mirror("j")
+
+
+@pytest.mark.parametrize(
+    ("f", "axes"),
+    [
+        (lambda x: [agreed(total(x) / 2.0)], "i"),
+        (lambda x: [agreed(fnp.sin(total(x))), agreed(fnp.sum(total(fnp.cos(x))) * 3.0)], "i"),
+        (lambda x: [agreed(agreed(total(total(x), OTHER)), OTHER)], "ij"),
+        (lambda x: [agreed(fnp.concatenate([total(x)[1:], PMax(AXIS, 2)(x)]))], "i"),
+        (lambda x: [agreed(fnp.reshape(AllGather(AXIS, 2)(x), -1)), x], "i"),
+    ],
+)
+def test_what_is_known_to_be_the_same_is_not_compared(f, axes):
+    """But how it is computed: in one message along an axis, and an error of it is not lost with its result."""
+    check(f, X)
+    ranks.ASIDE = 1 << 20  # whole
+    found = names(overlapped(recorded(f, X)))
+    assert found.count("compared") == len(axes)
+    assert "agreed" not in str(found)
+    for axis in (AXIS, OTHER):
+        axis.log.clear()
+    Program(recorded(f, X), at_once=True)(X)
+    assert AXIS.log.count("compared") + OTHER.log.count("compared") == len(axes)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: agreed(fnp.sin(x)),
+        lambda x: agreed(total(x) * x),
+        lambda x: agreed(total(x) * Spread(AXIS, 2)(x)),  # which each may have given another of
+        lambda x: agreed(total(x) * np.cos(X)),  # and which each may have closed over another of
+        lambda x: agreed(total(x, OTHER)),
+        lambda x: agreed(total(Spread(AXIS, 2)(x), OTHER)),
+    ],
+)
+def test_what_may_differ_is_compared(f):
+    found = names(check(lambda x: [f(x)], X))
+    assert "agreed" in found
+    assert "compared" not in found
+
+
+def test_another_way_is_told():
+    """What is compared is another number where any part of it is another."""
+
+    ranks.ASIDE = 1 << 20
+
+    def number(f):
+        expr = overlapped(recorded(lambda x: [agreed(f(x))], X))
+        compared = next(e for e in expr.equations if isinstance(e.primitive, Compared))
+        return expr.constants[compared.inputs[0]]
+
+    ways = (
+        lambda x: total(x) * 2.0,
+        lambda x: total(x) * 3.0,
+        lambda x: total(x) + 2.0,
+        lambda x: total(x)[1:],
+        lambda x: total(x)[:1],
+        lambda x: PMax(AXIS, 2)(x) * 2.0,
+        lambda x: total(fnp.sin(total(x))) * 2.0,
+        lambda x: fnp.sum(total(x) * 2.0),
+    )
+    numbers = [number(f) for f in ways]
+    assert len({*map(int, numbers)}) == len(ways)
+    assert numbers == [number(f) for f in ways]
 
 
 def test_messages_are_of_bounded_size(monkeypatch):
@@ -173,9 +258,8 @@ def test_short_messages_are_waited_for_at_once(monkeypatch):
         return [*y, fnp.cos(x), total(y[0] * x)]
 
     found = names(check(f, X))
-    start = found.index(("start", "p_sum", "p_sum"))
-    assert found[start + 1] == ("wait", "p_sum", "p_sum")
-    assert found.count("p_sum") == 1
+    assert found.count(("together", "p_sum", "p_sum")) == found.count("p_sum") == 1
+    assert "start" not in str(found)
 
 
 def test_gradients_are_begun_by_layers():
@@ -197,7 +281,7 @@ def test_gradients_are_begun_by_layers():
             found = names(check(gradient, *ws))
         finally:
             overlap.BUCKET = before
-        begun = [i for i, n in enumerate(found) if n[0] == "start" and "total" in n]
+        begun = [i for i, n in enumerate(found) if "total" in n and n[0] != "wait"]
         assert len(begun) == messages
         assert "spread" not in found
         last = len(found) - 1 - found[::-1].index("dot_general")
@@ -317,6 +401,25 @@ def test_in_the_body_of_a_loop():
         np.testing.assert_allclose(a, b, rtol=1e-15)
 
 
+def test_nothing_is_seen_to_where_nothing_is_left_to_compute():
+    found = names(check(lambda x: [total(fnp.sin(x)) / 2.0, total(fnp.cos(x)) / 2.0], X))
+    assert ("together", "p_sum", "p_sum") in found
+    assert "start" not in str(found)
+
+
+def test_what_nothing_else_reads_is_read_at_once():
+    """A step down a gradient is taken with it, not when all others are there."""
+
+    def f(w, x):
+        ct = total(fnp.sum(fnp.tanh(x)) * x)
+        g = fnp.outer(x, ct)
+        return [w - g * 0.5, total(fnp.sin(ct)) * x]
+
+    w = np.ones((X.size, X.size))
+    found = names(check(f, w, X))
+    assert found.index("subtract") < len(found) - 1 - found[::-1].index("p_sum")
+
+
 def test_long_programs():
     """Time grows with the number of equations, not with its square."""
 
@@ -331,4 +434,4 @@ def test_long_programs():
     begun = time.perf_counter()
     found = overlapped(expr)
     assert time.perf_counter() - begun < 10
-    assert sum(isinstance(e.primitive, Start) for e in found.equations) == 1
+    assert sum(isinstance(e.primitive, Together) for e in found.equations) == 1

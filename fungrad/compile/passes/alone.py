@@ -8,19 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
+from fungrad.compile.passes.agreeing import ALIKE
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.errors import Source
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
 from fungrad.primitives.collectives import AllGather, PSum, Ranks
-from fungrad.primitives.contraction import DotGeneral
 from fungrad.primitives.elementwise import add, div, sub
 from fungrad.primitives.ranks import Lone, Spread
-from fungrad.primitives.shaping import Broadcast, Permute, ReduceSum, Reshape
-from fungrad.primitives.ufunc import Elementwise
-
-_ALIKE = (Elementwise, Broadcast, Permute, Reshape, ReduceSum, DotGeneral)
-"""What gives the same where the operands are the same."""
 
 
 def shortened(expr: Expr) -> Expr:
@@ -117,7 +112,7 @@ class _Shortening:
             self.whole[outputs[0]] = primitive, inputs[0]
         elif isinstance(primitive, (PSum, AllGather)) and isinstance(primitive.axis, Ranks):
             self._note_alike(outputs[0], primitive.axis, inputs)
-        elif isinstance(primitive, _ALIKE):
+        elif isinstance(primitive, ALIKE):
             out = outputs[0]
             known = [self.alike.get(v, frozenset()) for v in inputs if v not in self.constant]
             if known:

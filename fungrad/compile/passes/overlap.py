@@ -10,17 +10,21 @@ S. Li et al., "PyTorch Distributed: Experiences on Accelerating Data Parallel Tr
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections import Counter, deque
 from collections.abc import Hashable, Sequence
 
 import numpy as np
 
+from fungrad.compile.passes.agreeing import compared
 from fungrad.compile.passes.alone import shortened
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import array_type
+from fungrad.primitives import ranks
 from fungrad.primitives.collectives import AxisIndex, Collective, PSum, Ranks
-from fungrad.primitives.ranks import Agreed, Start, Total, Wait, goes_on_aside
+from fungrad.primitives.ranks import Agreed, Start, Together, Total, Wait
+from fungrad.primitives.ufunc import Elementwise
 
 BUCKET = 1 << 22
 """Bytes of arrays whose sum is begun without waiting for more of them."""
@@ -33,7 +37,7 @@ def overlapped(expr: Expr) -> Expr:
     """
     if not any(isinstance(e.primitive, Collective) for e in expr.equations):
         return expr
-    return _Overlapping(shortened(expr)).run()
+    return _Overlapping(compared(shortened(expr))).run()
 
 
 def _is_message(primitive: Primitive) -> bool:
@@ -48,18 +52,20 @@ def _is_message(primitive: Primitive) -> bool:
 class _Overlapping:
     """Takes the equations in turn whose operands are there; those that come first in the program, first.
 
-    Short messages are waited for at once.
+    What nothing else reads is read at once by what computes element by element: it is not kept for a later part of the program.
+    Short messages are waited for at once, as are those for which there is nothing else to do.
     """
 
     def __init__(self, expr: Expr) -> None:
         self.expr = expr
         self.sources = [source for _, source in expr.located()]
         self.types = list(expr.types)
+        self.returned = {*expr.outputs}
         self.messages = {n for n, e in enumerate(expr.equations) if _is_message(e.primitive)}
         self.order: list[tuple[Equation, int]] = []  # with the equation that it is, or is part of
         self.readers: dict[int, list[int]] = {}  # by what they wait for
         self.missing = [0] * len(expr.equations)
-        self.ready: list[tuple[bool, int]] = []  # messages first
+        self.ready: list[tuple[int, int]] = []  # by urgency
         # What may be begun as one has a key in common: sums of one dtype, or checks, along an axis, with as many messages before them.
         self.keys: dict[int, Hashable] = {}
         self.together: dict[Hashable, list[int]] = {}
@@ -110,8 +116,12 @@ class _Overlapping:
         elif isinstance(primitive, (PSum, Total)) and dtype.kind in "fc":
             self.keys[n] = (primitive.axis, dtype, before)
 
-    def _push(self, n: int) -> None:
-        heapq.heappush(self.ready, (n not in self.messages, n))
+    def _push(self, n: int, alone: bool = False) -> None:
+        """Put an equation, which may be `alone` in reading what has been made just now, among those whose operands are there."""
+        primitive = self.expr.equations[n].primitive
+        soon = primitive.view or (alone and isinstance(primitive, Elementwise))
+        urgency = 0 if n in self.messages else 1 if soon else 2
+        heapq.heappush(self.ready, (urgency, n))
 
     def _take(self, n: int) -> None:
         equation = self.expr.equations[n]
@@ -132,17 +142,18 @@ class _Overlapping:
 
     def _made(self, n: int) -> None:
         for v in (*self.expr.equations[n].outputs, -1 - n):
-            for reader in self.readers.pop(v, ()):
+            readers = self.readers.pop(v, ())
+            for reader in readers:
                 self.missing[reader] -= 1
                 if not self.missing[reader]:
-                    self._push(reader)
+                    self._push(reader, len(readers) == 1 and v not in self.returned)
 
     def _begin(self, group: Sequence[int]) -> None:
         begun = len(self.types)
         self.types.append(array_type((), np.dtype(np.int64)))
         start = self._part(Start, group, (), (begun,))
         self.order.append((start, group[0]))
-        if goes_on_aside([self.types[v].nbytes for v in start.inputs]):
+        if sum([self.types[v].nbytes for v in start.inputs]) >= ranks.ASIDE:
             self.begun.append((group, begun))
         else:
             self._wait(group, begun)
@@ -165,17 +176,18 @@ class _Overlapping:
         return Equation(kind(tuple([e.primitive for e in equations])), first + operands, outputs)
 
     def _joined(self) -> list[tuple[Equation, int]]:
-        """Return the equations in order, those whole that are begun and waited for at once."""
+        """Return the equations in order, those as one between which nothing is computed that takes time."""
         order: list[tuple[Equation, int]] = []
         for equation, n in self.order:
-            primitive, last = equation.primitive, order[-1][0] if order else None
-            if (
-                isinstance(primitive, Wait)
-                and len(primitive.collectives) == 1
-                and last is not None
-                and last.outputs == equation.inputs[:1]
-            ):
-                order[-1] = (self.expr.equations[n], n)
-            else:
-                order.append((equation, n))
+            primitive, inputs, outputs = equation
+            if isinstance(primitive, Wait):
+                beside = itertools.takewhile(lambda o: o[0].primitive.view, reversed(order))
+                start = len(order) - 1 - sum(1 for _ in beside)
+                if start >= 0 and order[start][0].outputs == inputs[:1]:
+                    del order[start]
+                    if len(primitive.collectives) == 1:
+                        equation = self.expr.equations[n]
+                    else:
+                        equation = Equation(Together(primitive.collectives), inputs[1:], outputs)
+            order.append((equation, n))
         return order
