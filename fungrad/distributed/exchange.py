@@ -15,7 +15,7 @@ import numpy as np
 
 from fungrad.core.backend import as_result, namespace, to_host
 from fungrad.distributed.carriers import Array, ByMPI, Messages, as_bytes
-from fungrad.distributed.meeting import ALONG, Meeting, digest
+from fungrad.distributed.meeting import Meeting, digest
 from fungrad.distributed.world import DistributedError, World, world
 from fungrad.primitives import collectives, ranks
 from fungrad.primitives.reductions import ReduceMax, ReduceMin
@@ -69,25 +69,27 @@ class Along(collectives.Ranks):
             return own(self._place(collective), *operands)
         return self.together((collective,), operands)[0]
 
-    def together(self, collectives: Sequence[Any], operands: Sequence[Any]) -> tuple[Any, ...]:
-        """Return what collectives of an operand each give this process."""
+    def together(
+        self, collectives: Sequence[Any], operands: Sequence[Any], way: int = 0
+    ) -> tuple[Any, ...]:
+        """Return what collectives of an operand each give this process; all must have come there by the same `way`."""
         processes = self._world(collectives[0])
         with processes.using:
-            return self._begin(processes, collectives, operands).results()
+            return self._begin(processes, collectives, operands, way).results()
 
-    def begin(self, collectives: Sequence[Any], operands: Sequence[Any]) -> Begun:
-        """Begin to compute collectives, of an operand each; they go on while other things are computed."""
+    def begin(self, collectives: Sequence[Any], operands: Sequence[Any], way: int = 0) -> Begun:
+        """Begin to compute such collectives; they go on while other things are computed."""
         processes = self._world(collectives[0])
         with processes.using:
-            begun = self._begin(processes, collectives, operands)
+            begun = self._begin(processes, collectives, operands, way)
             processes.go_on_aside()
             return begun
 
     def _begin(
-        self, processes: World, collectives: Sequence[Any], operands: Sequence[Any]
+        self, processes: World, collectives: Sequence[Any], operands: Sequence[Any], way: int
     ) -> Begun:
         xp = namespace(operands)
-        return Begun(Meeting(processes, self.members, collectives, operands, _all), xp)
+        return Begun(Meeting(processes, self.members, collectives, operands, _all, way), xp)
 
     def _world(self, collective: Any) -> World:
         processes = world()
@@ -168,9 +170,8 @@ def _permuted(meeting: Meeting, x: Any) -> Messages[Any]:
 
 
 def _agreed(meeting: Meeting, *arrays: Any) -> Messages[list[Any]]:
-    few = len(arrays) == 1 and arrays[0].nbytes <= ALONG
-    marks = to_host(arrays[0]) if few else np.concatenate([_mark(to_host(x)) for x in arrays])
-    if any(x.tobytes() != marks.tobytes() for x in (yield from meeting.gather(marks))):
+    marks = np.concatenate([_mark(to_host(x)) for x in arrays])
+    if ((yield from meeting.gather(marks)) != marks).any():
         raise ranks.differ(meeting.collective.axis)
     return [*arrays]
 

@@ -25,6 +25,7 @@ from fungrad.core.types import type_of
 from fungrad.distributed.carriers import ByMPI, Carrier, Messages, as_bytes
 from fungrad.distributed.nccl import OnDevice, are_apart, devices
 from fungrad.distributed.world import DistributedError, World
+from fungrad.primitives.ranks import differ
 
 HELLO = 8
 """The first of the tags of messages by which a process says that it is there for the first meeting of a group."""
@@ -37,7 +38,7 @@ ALONG = 48
 
 
 class Meeting:
-    """Some collectives of arrays, of types that are the same in all `members`, which have been begun.
+    """Some collectives of arrays, of types that are the same in all `members`, which have been begun; so must be the `way` to them.
 
     Of all members the `turn`-th meeting has the same communicator: its messages are apart from those of the meetings before it.
     """
@@ -49,6 +50,7 @@ class Meeting:
         collectives: Sequence[Any],
         arrays: Sequence[Any],
         rule: Callable[..., Messages[Any]],
+        way: int,
     ) -> None:
         self.world, self.members = world, members
         self.size, self.place = len(members), members.index(world.index)
@@ -57,6 +59,7 @@ class Meeting:
             [_described(c, type_of(x)) for c, x in zip(collectives, arrays, strict=True)]
         )
         self._at = _line()
+        self._way = way
         self.done = False
         self._computed: Any = None
         self._along: tuple[Any, Any] = (None, None)  # an operand that came along, and those of all
@@ -193,17 +196,20 @@ class Meeting:
         return np.errstate(all="call", call=lambda kind, _: self._warned.add(kind))
 
     def _agree(self, arrays: Sequence[Any]) -> Messages[tuple[int, ...]]:
-        """Return which devices all have arrays on, by marks; raise unless all have come to the same collectives of operands of the same types."""
-        mine = np.zeros(2 + ALONG // 8, np.uint64)
-        mine[:2] = _number(self._text), 0 if self.device is None else self.device.mark
+        """Return which devices all have arrays on, by marks; raise unless all have come to the same collectives of operands of the same types, by the same way."""
+        mine = np.zeros(3 + ALONG // 8, np.uint64)
+        mark = 0 if self.device is None else self.device.mark
+        mine[:3] = _number(self._text), mark, self._way
         alone = len(arrays) == 1 and self.device is None
         along = arrays[0] if alone and arrays[0].nbytes <= ALONG else None
         if along is not None:
-            mine[2:].view(np.uint8)[: along.nbytes] = as_bytes(np.ascontiguousarray(along))
+            mine[3:].view(np.uint8)[: along.nbytes] = as_bytes(np.ascontiguousarray(along))
         said_by = yield from self.gather(mine)
         if (said_by[:, 0] == mine[0]).all():
+            if (said_by[:, 2] != mine[2]).any():
+                raise differ(self.collective.axis)
             if along is not None:
-                came = said_by[:, 2:].view(np.uint8)[:, : along.nbytes].copy()
+                came = said_by[:, 3:].view(np.uint8)[:, : along.nbytes].copy()
                 self._along = along, came.view(along.dtype).reshape(self.size, *along.shape)
             return tuple(said_by[:, 1].tolist())
         said = np.zeros(SAID, np.uint8)

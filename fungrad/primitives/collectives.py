@@ -29,7 +29,7 @@ class Ranks:
     """Return what a collective of operands gives this process."""
 
     together: Callable[..., Any]
-    """Return what collectives, of an operand each, give it: their messages are one."""
+    """Return what collectives, of an operand each, give it: their messages are one, which says also how what all have alike is computed."""
 
     begin: Callable[..., Any]
     """Begin to compute such collectives while other things are computed; return what has `results()`, which waits for them."""

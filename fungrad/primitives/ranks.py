@@ -88,13 +88,6 @@ class Agreed(Boundary):
 
 
 @primitive
-class Compared(Agreed):
-    """As `Agreed`, of a number for how results are computed: nothing reads it, and it is compared nevertheless."""
-
-    effect = True
-
-
-@primitive
 class First(Boundary):
     """The operand of the first process."""
 
@@ -156,24 +149,30 @@ class Overlapping(Primitive):
 class Together(Overlapping):
     """The results of collectives that are computed as one, and waited for."""
 
+    way: int = 0
+    """A number for how all compute what they have alike: it is an error if it is not the same in all processes."""
+
     multiple_results = True
 
     def abstract_eval(self, *operands: ArrayType) -> tuple[ArrayType, ...]:
         return self.infer_each(operands)
 
     def impl(self, xp: Any, *operands: Any) -> tuple[Any, ...]:
-        return apart(operands, self.ranks.together(self.collectives, operands))
+        return apart(operands, self.ranks.together(self.collectives, operands, self.way))
 
 
 @primitive
 class Start(Overlapping):
     """Begin to compute collectives; the result is what `Wait` takes, and no array."""
 
+    way: int = 0
+    """As that of `Together`."""
+
     def abstract_eval(self, *operands: ArrayType) -> ArrayType:
         return ArrayType((), np.dtype(np.int64))
 
     def impl(self, xp: Any, *operands: Any) -> Any:
-        return self.ranks.begin(self.collectives, operands)
+        return self.ranks.begin(self.collectives, operands, self.way)
 
 
 @primitive

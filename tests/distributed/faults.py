@@ -163,9 +163,12 @@ def after_a_failure(second):
 
 def mistakes(second):
     """All have an error at the same collective, which they catch: results that differ, then `pmax` beside `psum`."""
-    scaled = fg.jit(mapped(lambda x: lax.psum(x, "i") * (2.0 if second else 1.0), P()))
+    factor = 2.0 if second else 1.0
+    scaled = fg.jit(mapped(lambda x: lax.psum(x, "i") * factor, P()))
+    steep = fg.jit(fg.grad(lambda x: mapped(lambda x: lax.psum(fnp.sum(x), "i") * factor, P())(x)))
     for mistake, words in (
         (lambda: scaled(X), "a result differs along the axis 'i'"),
+        (lambda: steep(X), "a result differs along the axis 'i'"),
         (lambda: mapped(lambda x: x.sum(), P())(X), "a result differs along the axis 'i'"),
         (lambda: (largest if second else total)(X), "different collectives"),
     ):

@@ -19,10 +19,10 @@ from fungrad.primitives.collectives import AllGather, PMax, PSum, Ranks
 from fungrad.primitives.elementwise import div
 from fungrad.primitives.ranks import (
     Agreed,
-    Compared,
     Lone,
     Overlapping,
     Spread,
+    Start,
     Together,
     Total,
 )
@@ -32,7 +32,7 @@ class Mirror(Ranks):
     """Two processes that have the same; the log tells what was begun and waited for, in order."""
 
     def __init__(self, name="i"):
-        self.name, self.log = name, []
+        self.name, self.log, self.ways = name, [], []
 
     def __repr__(self):
         return repr(self.name)
@@ -41,11 +41,13 @@ class Mirror(Ranks):
         self.log.append(collective.name)
         return self._of(collective, *operands)
 
-    def together(self, collectives, operands):
+    def together(self, collectives, operands, way):
         self.log.append(("together", *[c.name for c in collectives]))
+        self.ways.append(way)
         return tuple([self._of(c, x) for c, x in zip(collectives, operands, strict=True)])
 
-    def begin(self, collectives, operands):
+    def begin(self, collectives, operands, way):
+        self.ways.append(way)
         self.log.append(("start", *[c.name for c in collectives]))
         return Begun(self, collectives, operands)
 
@@ -56,7 +58,6 @@ class Mirror(Ranks):
             PMax: lambda: x,
             Lone: lambda: x,
             Agreed: lambda: x,
-            Compared: lambda: x,
             Spread: lambda: x,
             AllGather: lambda: np.stack([x, x]),
         }[type(collective)]()
@@ -163,27 +164,32 @@ def agreed(x, axis=AXIS):
 OTHER = Mirror("j")
 
 
+def ways(f, *xs):
+    """Return what the messages of a program say of how results are computed."""
+    expr = overlapped(recorded(lambda *xs: [f(*xs)], *xs))
+    assert "agreed" not in str(names(expr))
+    said = [e.primitive.way for e in expr.equations if isinstance(e.primitive, (Start, Together))]
+    return [way for way in said if way]
+
+
 @pytest.mark.parametrize(
     ("f", "axes"),
     [
-        (lambda x: [agreed(total(x) / 2.0)], "i"),
-        (lambda x: [agreed(fnp.sin(total(x))), agreed(fnp.sum(total(fnp.cos(x))) * 3.0)], "i"),
-        (lambda x: [agreed(agreed(total(total(x), OTHER)), OTHER)], "ij"),
-        (lambda x: [agreed(fnp.concatenate([total(x)[1:], PMax(AXIS, 2)(x)]))], "i"),
-        (lambda x: [agreed(fnp.reshape(AllGather(AXIS, 2)(x), -1)), x], "i"),
+        (lambda x: agreed(total(x) / 2.0), "i"),
+        (lambda x: agreed(fnp.sin(total(x))) + agreed(fnp.sum(total(fnp.cos(x))) * 3.0), "i"),
+        (lambda x: agreed(agreed(total(total(x), OTHER)), OTHER), "ij"),
+        (lambda x: agreed(fnp.concatenate([total(x)[1:], PMax(AXIS, 2)(x)])), "i"),
+        (lambda x: agreed(fnp.reshape(AllGather(AXIS, 2)(x), -1)), "i"),
     ],
 )
 def test_what_is_known_to_be_the_same_is_not_compared(f, axes):
-    """But how it is computed: in one message along an axis, and an error of it is not lost with its result."""
-    check(f, X)
-    ranks.ASIDE = 1 << 20  # whole
-    found = names(overlapped(recorded(f, X)))
-    assert found.count("compared") == len(axes)
-    assert "agreed" not in str(found)
-    for axis in (AXIS, OTHER):
-        axis.log.clear()
-    Program(recorded(f, X), at_once=True)(X)
-    assert AXIS.log.count("compared") + OTHER.log.count("compared") == len(axes)
+    """But how it is computed, by the first message along an axis."""
+    check(lambda x: [f(x)], X)
+    assert len(ways(f, X)) == len(axes)
+    AXIS.ways.clear(), OTHER.ways.clear()
+    Program(recorded(lambda x: [f(x)], X), at_once=True)(X)
+    said = [way for axis in (AXIS, OTHER) for way in axis.ways if way]
+    assert sorted(said) == sorted(ways(f, X))
 
 
 @pytest.mark.parametrize(
@@ -195,25 +201,18 @@ def test_what_is_known_to_be_the_same_is_not_compared(f, axes):
         lambda x: agreed(total(x) * np.cos(X)),  # and which each may have closed over another of
         lambda x: agreed(total(x, OTHER)),
         lambda x: agreed(total(Spread(AXIS, 2)(x), OTHER)),
+        lambda x: agreed(fnp.broadcast_to(fnp.zeros_like(x)[0], 3)),  # nothing says how
     ],
 )
 def test_what_may_differ_is_compared(f):
-    found = names(check(lambda x: [f(x)], X))
-    assert "agreed" in found
-    assert "compared" not in found
+    found = check(lambda x: [f(x)], X)
+    assert "agreed" in str(names(found))
+    assert all(getattr(e.primitive, "way", 0) == 0 for e in found.equations)
 
 
 def test_another_way_is_told():
     """What is compared is another number where any part of it is another."""
-
-    ranks.ASIDE = 1 << 20
-
-    def number(f):
-        expr = overlapped(recorded(lambda x: [agreed(f(x))], X))
-        compared = next(e for e in expr.equations if isinstance(e.primitive, Compared))
-        return expr.constants[compared.inputs[0]]
-
-    ways = (
+    others = (
         lambda x: total(x) * 2.0,
         lambda x: total(x) * 3.0,
         lambda x: total(x) + 2.0,
@@ -223,9 +222,29 @@ def test_another_way_is_told():
         lambda x: total(fnp.sin(total(x))) * 2.0,
         lambda x: fnp.sum(total(x) * 2.0),
     )
-    numbers = [number(f) for f in ways]
-    assert len({*map(int, numbers)}) == len(ways)
-    assert numbers == [number(f) for f in ways]
+    numbers = [ways(lambda x, f=f: agreed(f(x)), X) for f in others]
+    assert len({n for (n,) in numbers}) == len(others)
+    assert numbers == [ways(lambda x, f=f: agreed(f(x)), X) for f in others]
+
+
+def test_ways_of_what_takes_the_place_of_sums():
+    """A factor that another process has another of is told, where each computes for itself what one has alone."""
+
+    def gradient(factor, other=1.0):
+        def f(x, ct):
+            y = total(x * other)  # of its own
+            return total(Lone(AXIS, 2)(ct) * factor) * y
+
+        return ways(f, X, 0.5)
+
+    assert gradient(2.0) == gradient(2.0) == gradient(2.0, 3.0)
+    assert gradient(2.0) != gradient(4.0)
+    assert len(gradient(2.0)) == 1
+
+
+def test_sums_stay_where_no_message_says_how():
+    f = lambda x: [total(Lone(AXIS, 2)(fnp.sum(x)) / 2.0)]
+    assert "p_sum" in names(overlapped(recorded(f, X)))
 
 
 def test_messages_are_of_bounded_size(monkeypatch):
@@ -291,10 +310,12 @@ def test_gradients_are_begun_by_layers():
 def test_a_sum_of_what_one_process_has_alone_needs_no_message():
     def f(x):
         seed = Lone(AXIS, 2)(fnp.sum(x))
-        return [PSum(AXIS, 2)(div(seed, np.float64(2.0)))]
+        return [PSum(AXIS, 2)(div(seed, np.float64(2.0))), PMax(AXIS, 2)(x)]
 
-    found = overlapped(recorded(f, X))
-    assert names(found) == ["reduce_sum", "divide"]
+    found = names(overlapped(recorded(f, X)))
+    assert "lone" not in found
+    assert "p_sum" not in str(found)
+    assert "p_max" in str(found)
 
 
 @pytest.mark.parametrize(

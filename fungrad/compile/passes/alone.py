@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from fungrad.compile.passes.agreeing import ALIKE
+from fungrad.compile.passes.agreeing import ALIKE, Ways, constant, digest, messages
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.errors import Source
 from fungrad.core.expr import Equation, Expr
@@ -18,9 +18,17 @@ from fungrad.primitives.elementwise import add, div, sub
 from fungrad.primitives.ranks import Lone, Spread
 
 
-def shortened(expr: Expr) -> Expr:
-    """Return the program without what changes no value: `Spread`, and sums of what one process has alone."""
-    return _Shortening(expr).run()
+def shortened(expr: Expr, ways: Ways) -> Expr:
+    """Return the program without what changes no value: `Spread`, and sums of what one process has alone.
+
+    How the values are computed that take the place of such sums is added to `ways`; without a message that could say it, they stay.
+    """
+    shortening = _Shortening(expr)
+    shorter = shortening.run()
+    if not messages(shorter) >= shortening.ways.keys():
+        return expr
+    ways |= shortening.ways
+    return shorter
 
 
 class _Shortening:
@@ -33,12 +41,15 @@ class _Shortening:
     alike
         By variable: the axes along which all processes have the same.
     constant
-        Variables that are made of constants without axes alone: the same along all axes. Arrays may be a process's own, where nobody
-        asks that results be the same in all.
+        How variables are made of constants without axes alone, which have to be the same along all axes.
     whole
         By variable that one process has alone: how, and the variable that all would have.
+    way
+        By such a variable: how it is computed of what one has alone; what all have may be any array.
     made
-        By such a variable: the equation that computes it, until it is one of the program.
+        By what all would have: the equation that computes it, until it is one of the program.
+    ways
+        By axis: those of what takes the place of sums.
     """
 
     def __init__(self, expr: Expr) -> None:
@@ -46,8 +57,10 @@ class _Shortening:
         self.types = list(expr.types)
         self.same: dict[int, int] = {}
         self.alike: dict[int, frozenset[Hashable]] = {}
-        self.constant = {v for v in expr.constants if not expr.types[v].shape}
+        self.constant = constant(expr)
         self.whole: dict[int, tuple[Lone, int]] = {}
+        self.way: dict[int, str] = {}
+        self.ways: Ways = {}
         self.made: dict[int, tuple[Equation, Source | None]] = {}
         self.kept: list[tuple[Equation, Source | None]] = []
 
@@ -82,9 +95,11 @@ class _Shortening:
         self.same[outputs[0]] = whole
         self._note_alike(whole, primitive.axis, (whole,))
         # Who reads the operand reads what the first process has of the sum: nobody computes both.
+        way = self.way[inputs[0]]
+        self.ways.setdefault(primitive.axis, []).append(way)
         again = self._new(whole)
         self.kept.append((Equation(alone, (whole,), (again,)), source))
-        self.whole[again] = alone, whole
+        self.whole[again], self.way[again] = (alone, whole), digest(way)
         self.same |= dict.fromkeys((inputs[0], *self._standing_for(inputs[0])), again)
         return True
 
@@ -109,22 +124,23 @@ class _Shortening:
         """Keep in mind what is the same in all processes, and what one has alone."""
         primitive, inputs, outputs = equation
         if isinstance(primitive, Lone):
-            self.whole[outputs[0]] = primitive, inputs[0]
+            self.whole[outputs[0]], self.way[outputs[0]] = (primitive, inputs[0]), ""
         elif isinstance(primitive, (PSum, AllGather)) and isinstance(primitive.axis, Ranks):
             self._note_alike(outputs[0], primitive.axis, inputs)
         elif isinstance(primitive, ALIKE):
             out = outputs[0]
+            of = [self.constant.get(v) or self.way.get(v) for v in inputs]
             known = [self.alike.get(v, frozenset()) for v in inputs if v not in self.constant]
             if known:
                 self.alike[out] = frozenset.intersection(*known)
             else:
-                self.constant.add(out)
+                self.constant[out] = digest(primitive, *of)
             alone = next((self.whole[v][0] for v in inputs if v in self.whole), None)
             if alone is not None and self._is_linear(primitive, inputs, alone):
                 v = self._new(out)
                 operands = tuple([self.whole[x][1] if x in self.whole else x for x in inputs])
                 self.made[v] = Equation(primitive, operands, (v,)), source
-                self.whole[out] = alone, v
+                self.whole[out], self.way[out] = (alone, v), digest(primitive, *of)
 
     def _note_alike(self, variable: int, axis: Hashable, inputs: tuple[int, ...]) -> None:
         self.alike[variable] = self.alike.get(inputs[0], frozenset()) | {axis}

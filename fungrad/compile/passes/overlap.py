@@ -13,16 +13,16 @@ import heapq
 import itertools
 from collections import Counter, deque
 from collections.abc import Hashable, Sequence
+from typing import Any
 
 import numpy as np
 
-from fungrad.compile.passes.agreeing import compared
+from fungrad.compile.passes.agreeing import Ways, compared, is_message, number
 from fungrad.compile.passes.alone import shortened
 from fungrad.core.expr import Equation, Expr
-from fungrad.core.primitive import Primitive
 from fungrad.core.types import array_type
 from fungrad.primitives import ranks
-from fungrad.primitives.collectives import AxisIndex, Collective, PSum, Ranks
+from fungrad.primitives.collectives import Collective, PSum
 from fungrad.primitives.ranks import Agreed, Start, Together, Total, Wait
 from fungrad.primitives.ufunc import Elementwise
 
@@ -37,16 +37,8 @@ def overlapped(expr: Expr) -> Expr:
     """
     if not any(isinstance(e.primitive, Collective) for e in expr.equations):
         return expr
-    return _Overlapping(compared(shortened(expr))).run()
-
-
-def _is_message(primitive: Primitive) -> bool:
-    return (
-        isinstance(primitive, Collective)
-        and isinstance(primitive.axis, Ranks)
-        and primitive.meets
-        and type(primitive) is not AxisIndex
-    )
+    ways: Ways = {}
+    return _Overlapping(compared(shortened(expr, ways), ways), ways).run()
 
 
 class _Overlapping:
@@ -56,12 +48,13 @@ class _Overlapping:
     Short messages are waited for at once, as are those for which there is nothing else to do.
     """
 
-    def __init__(self, expr: Expr) -> None:
+    def __init__(self, expr: Expr, ways: Ways) -> None:
         self.expr = expr
+        self.ways = ways
         self.sources = [source for _, source in expr.located()]
         self.types = list(expr.types)
         self.returned = {*expr.outputs}
-        self.messages = {n for n, e in enumerate(expr.equations) if _is_message(e.primitive)}
+        self.messages = {n for n, e in enumerate(expr.equations) if is_message(e.primitive)}
         self.order: list[tuple[Equation, int]] = []  # with the equation that it is, or is part of
         self.readers: dict[int, list[int]] = {}  # by what they wait for
         self.missing = [0] * len(expr.equations)
@@ -149,31 +142,31 @@ class _Overlapping:
                     self._push(reader, len(readers) == 1 and v not in self.returned)
 
     def _begin(self, group: Sequence[int]) -> None:
+        collectives, operands = self._parts(group)
         begun = len(self.types)
         self.types.append(array_type((), np.dtype(np.int64)))
-        start = self._part(Start, group, (), (begun,))
+        way = number(
+            self.ways.pop(collectives[0].axis, ())
+        )  # the first message along the axis says it
+        start = Equation(Start(collectives, way), operands, (begun,))
         self.order.append((start, group[0]))
-        if sum([self.types[v].nbytes for v in start.inputs]) >= ranks.ASIDE:
+        if sum([self.types[v].nbytes for v in operands]) >= ranks.ASIDE:
             self.begun.append((group, begun))
         else:
             self._wait(group, begun)
 
     def _wait(self, group: Sequence[int], begun: int) -> None:
+        collectives, operands = self._parts(group)
         outputs = tuple([v for n in group for v in self.expr.equations[n].outputs])
-        self.order.append((self._part(Wait, group, (begun,), outputs), group[0]))
+        self.order.append((Equation(Wait(collectives), (begun, *operands), outputs), group[0]))
         for n in group:
             self._made(n)
 
-    def _part(
-        self,
-        kind: type[Start | Wait],
-        group: Sequence[int],
-        first: tuple[int, ...],
-        outputs: tuple[int, ...],
-    ) -> Equation:
+    def _parts(self, group: Sequence[int]) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+        """Return some collectives, and their operands."""
         equations = [self.expr.equations[n] for n in group]
         operands = tuple([v for e in equations for v in e.inputs])
-        return Equation(kind(tuple([e.primitive for e in equations])), first + operands, outputs)
+        return tuple([e.primitive for e in equations]), operands
 
     def _joined(self) -> list[tuple[Equation, int]]:
         """Return the equations in order, those as one between which nothing is computed that takes time."""
@@ -184,10 +177,15 @@ class _Overlapping:
                 beside = itertools.takewhile(lambda o: o[0].primitive.view, reversed(order))
                 start = len(order) - 1 - sum(1 for _ in beside)
                 if start >= 0 and order[start][0].outputs == inputs[:1]:
-                    del order[start]
-                    if len(primitive.collectives) == 1:
-                        equation = self.expr.equations[n]
-                    else:
-                        equation = Equation(Together(primitive.collectives), inputs[1:], outputs)
+                    begin: Any = order.pop(start)[0].primitive
+                    equation = self._at_once(begin, inputs[1:], outputs, n)
             order.append((equation, n))
         return order
+
+    def _at_once(
+        self, begin: Start, operands: tuple[int, ...], outputs: tuple[int, ...], n: int
+    ) -> Equation:
+        """Return what computes collectives and waits for them; a single one that has no more to say is itself."""
+        if len(begin.collectives) == 1 and not begin.way:
+            return self.expr.equations[n]
+        return Equation(Together(begin.collectives, begin.way), operands, outputs)
