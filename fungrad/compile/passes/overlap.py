@@ -145,10 +145,8 @@ class _Overlapping:
         collectives, operands = self._parts(group)
         begun = len(self.types)
         self.types.append(array_type((), np.dtype(np.int64)))
-        way = number(
-            self.ways.pop(collectives[0].axis, ())
-        )  # the first message along the axis says it
-        start = Equation(Start(collectives, way), operands, (begun,))
+        said = self.ways.pop(collectives[0].axis, ())  # by the first message along the axis
+        start = Equation(Start(collectives, number(said)), operands, (begun,))
         self.order.append((start, group[0]))
         if sum([self.types[v].nbytes for v in operands]) >= ranks.ASIDE:
             self.begun.append((group, begun))
