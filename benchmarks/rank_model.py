@@ -38,6 +38,8 @@ def terms(kind: str, size: float, count: int) -> list[float]:
         raise ValueError(f"the model does not know how {kind!r} is computed: add it to terms()")
     elif size <= SMALL:
         own = [0.0, rounds, size * (count - 1)]
+    elif count == 2:  # they swap all, and add
+        own = [0.0, 1.0, size]
     else:  # parts are exchanged, added, and gathered
         own = [0.0, 2.0 * (count - 1), 2.0 * size * (count - 1) / count]
     return [a + b for a, b in zip(common, own, strict=True)]

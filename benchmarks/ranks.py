@@ -143,13 +143,18 @@ def divided(program: str) -> tuple[Callable[[Any, Any], Any], Any, Any]:
 
 
 def meetings(step: Callable[[Any, Any], Any], params: Any, x: Any) -> list[tuple[str, int]]:
-    """Return the collectives of a step, with the bytes of their operands."""
+    """Return the messages of a step as it is compiled: the collectives, with the bytes of their operands."""
     import fungrad as fg
+    from fungrad.compile.passes.overlap import overlapped
+    from fungrad.primitives.ranks import Overlapping, Wait
 
-    expr = fg.make_expr(step)(params, x)
-    met = [e for e in expr.equations if e.primitive.meets]
-    size = lambda t: int(np.prod(t.shape)) * t.dtype.itemsize
-    return [(e.primitive.name, sum(size(expr.types[v]) for v in e.inputs)) for e in met]
+    expr = overlapped(fg.jit(step).lower(params, x).simplified)
+    met = []
+    for primitive, inputs, _ in expr.equations:
+        if primitive.meets and not isinstance(primitive, Wait):
+            of = primitive.collectives[0] if isinstance(primitive, Overlapping) else primitive
+            met.append((of.name, sum(expr.types[v].nbytes for v in inputs)))
+    return met
 
 
 def measured(program: str) -> dict[str, Any]:
