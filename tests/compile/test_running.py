@@ -47,7 +47,10 @@ def along_all(f, ndim):
 @pytest.mark.parametrize("name", CUMULATIVE)
 def test_cumulative_operations(made, name, dtype):
     for shape in SHAPES:
-        check(made, along_all(CUMULATIVE[name], len(shape)), numbers(shape, dtype))
+        x = numbers(shape, dtype)
+        if dtype == "f2":  # a product of seven, to which 2 has been added, must not overflow
+            x = np.clip(x, -2.0, 0.25)
+        check(made, along_all(CUMULATIVE[name], len(shape)), x)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i2", "u8"])
