@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import functools
-import hashlib
 import sys
 import zlib
 from collections import deque
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.backend import namespace, on_host, to_host
+from fungrad.core.digest import digest
 from fungrad.core.frames import users_frame
 from fungrad.core.primitive import execute
 from fungrad.core.types import type_of
@@ -230,11 +230,6 @@ WARN: dict[str, list[float]] = {
     "invalid value": [np.inf, -np.inf],
 }
 """By what has happened in a sum: numbers whose sum warns of it."""
-
-
-def digest(text: str) -> bytes:
-    """Return 8 bytes that differ for different texts, but for a chance of 2**-64."""
-    return hashlib.blake2b(text.encode(), digest_size=8).digest()
 
 
 @functools.lru_cache(maxsize=1024)

@@ -7,7 +7,6 @@ wait for each other for ever; so a meeting sends nothing before the one that was
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import importlib
 import threading
 from collections import deque
@@ -17,6 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from fungrad.core.digest import digest
 from fungrad.distributed.carriers import ByMPI, Messages
 from fungrad.distributed.world import DistributedError, World
 
@@ -90,9 +90,8 @@ class Devices:
     def mark(self, number: int) -> int:
         """Return a number for a device that no other one has, on no machine: 64 bits of a hash, not 0."""
         if number not in self._marks:
-            text = f"{self._node} {self.xp.cuda.Device(number).pci_bus_id}".encode()
-            digest = hashlib.blake2b(text, digest_size=8).digest()
-            self._marks[number] = int.from_bytes(digest, "little") or 1
+            text = f"{self._node} {self.xp.cuda.Device(number).pci_bus_id}"
+            self._marks[number] = int.from_bytes(digest(text), "little") or 1
         return self._marks[number]
 
     def identity(self) -> Any:

@@ -5,12 +5,12 @@ So `shard_map` tells that a gradient which has been summed is the same everywher
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from fungrad.core.digest import digest
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import type_of
@@ -66,10 +66,10 @@ def compared(expr: Expr, ways: Ways) -> Expr:
         of = [x.way for x in operands]
         if isinstance(primitive, _LEVEL) and isinstance(primitive.axis, Ranks):
             axes = frozenset([primitive.axis]).union(*[x.axes for x in operands])
-            known[outputs[0]] = _Known(axes, digest(primitive, meetings, *of))
+            known[outputs[0]] = _Known(axes, way_of(primitive, meetings, *of))
         elif isinstance(primitive, ALIKE) and len(operands) == len(inputs):
             axes = met.intersection(*[x.axes for x in operands])
-            known[outputs[0]] = _Known(axes, digest(primitive, *of))
+            known[outputs[0]] = _Known(axes, way_of(primitive, *of))
     return expr.with_equations(kept, outputs=tuple([same.get(v, v) for v in expr.outputs]))
 
 
@@ -92,7 +92,7 @@ def is_message(primitive: Primitive) -> bool:
 def constant(expr: Expr) -> dict[int, str]:
     """Return digests of constants without axes. Others may be a process's own, without an error."""
     return {
-        v: digest(type_of(x), np.asarray(x).tobytes())
+        v: way_of(type_of(x), np.asarray(x).tobytes())
         for v, x in expr.constants.items()
         if not expr.types[v].shape
     }
@@ -100,9 +100,9 @@ def constant(expr: Expr) -> dict[int, str]:
 
 def number(ways: Sequence[str]) -> int:
     """Return one number for all ways; 0 if there are none."""
-    return int(digest(*ways), 16) if ways else 0
+    return int(way_of(*ways), 16) if ways else 0
 
 
-def digest(*of: object) -> str:
-    """Return a number, in hexadecimal, that differs for what differs, but for a chance of 2**-64, and is the same in all processes."""
-    return hashlib.blake2b(repr(of).encode(), digest_size=8).hexdigest()
+def way_of(*of: object) -> str:
+    """Return how something is computed `of` what, as a number in hexadecimal that all processes write alike."""
+    return digest(repr(of)).hex()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from fungrad.compile.passes.agreeing import ALIKE, Ways, constant, digest, messages
+from fungrad.compile.passes.agreeing import ALIKE, Ways, constant, messages, way_of
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.errors import Source
 from fungrad.core.expr import Equation, Expr
@@ -94,12 +94,12 @@ class _Shortening:
         self._compute(whole)
         self.same[outputs[0]] = whole
         self._note_alike(whole, primitive.axis, (whole,))
-        # Who reads the operand reads what the first process has of the sum: nobody computes both.
         way = self.way[inputs[0]]
         self.ways.setdefault(primitive.axis, []).append(way)
+        # Who reads the operand reads what the first process has of the sum: nobody computes both.
         again = self._new(whole)
         self.kept.append((Equation(alone, (whole,), (again,)), source))
-        self.whole[again], self.way[again] = (alone, whole), digest(way)
+        self.whole[again], self.way[again] = (alone, whole), way_of(way)
         self.same |= dict.fromkeys((inputs[0], *self._standing_for(inputs[0])), again)
         return True
 
@@ -134,13 +134,13 @@ class _Shortening:
             if known:
                 self.alike[out] = frozenset.intersection(*known)
             else:
-                self.constant[out] = digest(primitive, *of)
+                self.constant[out] = way_of(primitive, *of)
             alone = next((self.whole[v][0] for v in inputs if v in self.whole), None)
             if alone is not None and self._is_linear(primitive, inputs, alone):
                 v = self._new(out)
                 operands = tuple([self.whole[x][1] if x in self.whole else x for x in inputs])
                 self.made[v] = Equation(primitive, operands, (v,)), source
-                self.whole[out], self.way[out] = (alone, v), digest(primitive, *of)
+                self.whole[out], self.way[out] = (alone, v), way_of(primitive, *of)
 
     def _note_alike(self, variable: int, axis: Hashable, inputs: tuple[int, ...]) -> None:
         self.alike[variable] = self.alike.get(inputs[0], frozenset()) | {axis}
