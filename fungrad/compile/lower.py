@@ -46,8 +46,9 @@ from fungrad.core.observing import Span, run_observed
 from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import Tracer, new_tracer
 
-LARGE = 1 << 24
-"""Bytes of arrays that are computed in blocks: smaller ones take memory that others have given back, and calls on them are as fast."""
+LARGE, MUCH = 1 << 20, 1 << 24
+"""Bytes of arrays that are computed in blocks, and of all that a run of functions writes of them: less takes memory that others have
+given back, and calls on it are as fast."""
 _COMMON = frozenset([np.ndarray, np.float64, np.int64])
 
 
@@ -282,7 +283,7 @@ def blocks_of(expr: Expr) -> Expr | None:
     with importing:  # what few programs come to need
         from fungrad.compile.loops.blocks import in_blocks
 
-    return in_blocks(expr, LARGE)
+    return in_blocks(expr, LARGE, MUCH)
 
 
 def later(make: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:

@@ -121,7 +121,7 @@ class Tier:
     def function(self, library: Function, blocks: Function | None = None) -> Function:
         """Return what callers keep, of the function that calls NumPy's; its loops go over `self.rounds`.
 
-        `blocks` does so a block of rows at a time, and is run in its place until kernels are there.
+        `blocks` does so a block of rows at a time, and is run in its place until kernels are there, or always if there are none.
         """
         self.blocks = blocks
 
@@ -139,7 +139,7 @@ class Tier:
                         pass
             native = self.native
             if native is None or not (usual or _ignores_underflow()):
-                return self._unobserved(library, arguments)
+                return self._unobserved(library, arguments, usual)
             if not native.alone:
                 float_modes.set(RERUN_MODES)
             try:
@@ -153,7 +153,7 @@ class Tier:
                 if not native.alone:
                     float_modes.set(before)
             # Not in the block above: its errors are not the context of others.
-            return self._unobserved(library, arguments)
+            return self._unobserved(library, arguments, usual=False)
 
         return run
 
@@ -163,12 +163,7 @@ class Tier:
         if may_switch:
             self._begun[thread] = begun
         try:
-            if may_switch and self.blocks is not None and _in_order(arguments):
-                try:
-                    return self._in_blocks(self.blocks, arguments)
-                except Rerun:
-                    self.blocks = None
-            return library(*arguments)
+            return self._by_library(library, arguments, may_switch)
         finally:
             self._begun.pop(thread, None)
             self.calls += 1  # other threads may count meanwhile
@@ -180,17 +175,24 @@ class Tier:
             elif self.calls >= CALLS or self.seconds >= LONG:
                 self._ask()
 
-    def _in_blocks(self, blocks: Function, arguments: Sequence[Any]) -> list[Any]:
+    def _by_library(self, library: Function, arguments: Sequence[Any], usual: bool) -> list[Any]:
+        """Run the program by NumPy's functions, in blocks if there are any and nobody asks for other modes than the `usual`."""
+        blocks = self.blocks
+        if blocks is None or not usual or not _in_order(arguments):
+            return library(*arguments)
         before = float_modes.get()
         float_modes.set(RERUN_MODES)
         try:
             return blocks(*arguments)
+        except Rerun:
+            self.blocks = None
         finally:
             float_modes.set(before)
-
-    def _unobserved(self, library: Function, arguments: Sequence[Any]) -> list[Any]:
-        self._begun.pop(threading.get_ident(), None)  # which an interrupt may have left
         return library(*arguments)
+
+    def _unobserved(self, library: Function, arguments: Sequence[Any], usual: bool) -> list[Any]:
+        self._begun.pop(threading.get_ident(), None)  # which an interrupt may have left
+        return self._by_library(library, arguments, usual)
 
     def _ask(self) -> None:
         """Have kernels made by the thread that does, if nobody has yet."""

@@ -19,6 +19,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 _SECTIONS = ("Parameters", "Returns", "Raises", "Notes", "Examples")
 _HEADING = re.compile(rf"\n\n({'|'.join(_SECTIONS)})\n-+\n")
 _ENTRY = re.compile(r"\n(?=\S)")
+_OWNER = re.compile(r"(?<![\w.])(\w+)\.")
+"""What an attribute is looked up in, as `np` of ``np.sin``."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class Glossary:
             names, own.get("Parameters", ""), other.get("Parameters", "")
         )
         sections["Raises"] = self._errors(names, own.get("Raises") or other.get("Raises", ""))
-        sections["Examples"] = self._with_imports(own.get("Examples", ""))
+        sections["Examples"] = self.with_imports(own.get("Examples", ""))
         shown = [f"{s}\n{'-' * len(s)}\n{sections[s]}" for s in _SECTIONS if sections.get(s)]
         return "\n\n".join([summary, *shown])
 
@@ -80,12 +82,11 @@ class Glossary:
                 section = f"{section}\n{error}\n    {when}".lstrip()
         return section
 
-    def _with_imports(self, examples: str) -> str:
+    def with_imports(self, examples: str) -> str:
         """Return examples that begin with the imports they need."""
         code = "\n".join(x for x in examples.split("\n") if x.startswith((">>> ", "... ")))
-        used = [
-            line for name, line in self.imports.items() if re.search(rf"(?<![\w.]){name}\.", code)
-        ]
+        owners = {*_OWNER.findall(code)}
+        used = [line for name, line in self.imports.items() if name in owners]
         first = examples.find(">>>")
         return examples[:first] + "".join(f">>> {line}\n" for line in used) + examples[first:]
 

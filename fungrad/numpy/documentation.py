@@ -67,4 +67,4 @@ def example_of(name: str) -> str:
     """Return the section of a docstring that shows an example of ``numpy.sin``, say, with the imports it needs."""
     package, _, name = f"fungrad.{name}".rpartition(".")
     example = examples_of(package).get(name)
-    return _EXAMPLES.completed(f"\n\nExamples\n--------\n{example}", ()).strip() if example else ""
+    return f"Examples\n--------\n{_EXAMPLES.with_imports(example)}".strip() if example else ""

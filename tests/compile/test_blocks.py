@@ -9,11 +9,13 @@ from hypothesis import given
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.compile import lower
+from fungrad.compile.background import BACKGROUND
 from fungrad.compile.emit.python import python_source
 from fungrad.compile.loops import blocks
 from fungrad.compile.loops.blocks import in_blocks
 from fungrad.compile.schedule import schedule
 from fungrad.compile.simplify import simplify
+from fungrad.compile.targets import host
 from fungrad.core.config import compilation
 from tests.compile.compiling import in_mode
 from tests.compile.random_programs import assert_same, programs, reference
@@ -31,12 +33,13 @@ def made(monkeypatch):
     """What is computed in blocks meanwhile; arrays of a kilobyte are large."""
     found = []
 
-    def noted(expr, large):
-        found.append(in_blocks(expr, large))
+    def noted(expr, large, much):
+        found.append(in_blocks(expr, large, much))
         return found[-1]
 
     monkeypatch.setattr(lower, "LARGE", LARGE)
-    monkeypatch.setattr(blocks, "ELEMENTS", 128)
+    monkeypatch.setattr(lower, "MUCH", 2 * LARGE)
+    monkeypatch.setattr(blocks, "BYTES", LARGE)
     monkeypatch.setattr(blocks, "in_blocks", noted)
     return found
 
@@ -86,6 +89,7 @@ PROGRAMS = {
     "dtypes": (lambda x: (fnp.where(x > 0, x, -x).astype("f4") * 2 > 1, x.astype(int) % 3 * 2), X),
     "complex": (lambda x, y: fnp.abs(fnp.exp(1j * x) * y + 2), X, Y),
     "even": (lambda x: fnp.sin(x) * 2 + x, X[:512]),
+    "a prime number": (gelu, X[:997]),
     "strided": (lambda x, y: fnp.sin(x) * 2 + y, X[::2], Y[::-2]),
     "another loop": (
         lambda x: fg.lax.fori_loop(0, 3, lambda i, y: fnp.sin(y) * 2 + y * i, x) * 2 + gelu(x),
@@ -168,6 +172,29 @@ def test_donated_arguments_are_taken_whole(made):
         compilation.reset(token)
 
 
+@pytest.mark.usefixtures("made")
+def test_where_there_is_no_compiler_all_calls_are_in_blocks(monkeypatch):
+    sizes = []
+
+    def tanh(x, *out):
+        sizes.append(x.size)
+        return tanh.of_numpy(x, *out)
+
+    tanh.of_numpy = np.tanh
+    monkeypatch.setattr(host, "available", lambda: False)
+    token = compilation.set("background")
+    try:
+        f = fg.jit(gelu)
+        expected = f(X)
+        monkeypatch.setattr(np, "tanh", tanh)
+        for _ in range(6):
+            np.testing.assert_array_equal(f(X), expected)
+            BACKGROUND.wait()
+    finally:
+        compilation.reset(token)
+    assert sizes == 48 * [125]
+
+
 def test_without_kernels_none_are_made(made):
     once(gelu, (X,), "off")
     assert not made
@@ -177,9 +204,9 @@ def test_without_kernels_none_are_made(made):
 def test_random_programs(drawn):
     expr, arguments, _ = drawn
     with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
-        patch.setattr(blocks, "ELEMENTS", 1)
+        patch.setattr(blocks, "BYTES", 1)
         patch.setattr(blocks, "FEWEST", 1)
-        found = in_blocks(simplify(expr), 1)
+        found = in_blocks(simplify(expr), 1, 1)
         if found is None:
             return
         steps = schedule(found).check()

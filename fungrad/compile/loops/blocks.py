@@ -23,7 +23,7 @@ from fungrad.primitives.reductions import Reduction
 from fungrad.primitives.shaping import Broadcast, ReduceSum
 from fungrad.primitives.ufunc import Elementwise
 
-ELEMENTS = 1 << 14
+BYTES = 1 << 17
 """Of a block, about: some such arrays are held by a cache, and calls take little of the time."""
 LONGEST = 1 << 17
 """Elements of a row up to which that pays."""
@@ -57,19 +57,23 @@ class Blocks(Primitive):
         return f"blocks[{', '.join([str(rows) for rows, _ in self.flow.spans])}]"
 
 
-def in_blocks(expr: Expr, large: int) -> Expr | None:
-    """Return `expr` with arrays of `large` bytes and more in blocks, for inputs that lie in C order; None if there are none."""
+def in_blocks(expr: Expr, large: int, much: int) -> Expr | None:
+    """Return `expr` with arrays of `large` bytes and more in blocks, for inputs that lie in C order; None if there are none.
+
+    Equations are worth it that write `much` together, in bytes.
+    """
     if any(isinstance(x, np.ndarray) and not x.flags.c_contiguous for x in expr.constants.values()):
         return None
-    return _Blocker(expr, large).blocked()
+    return _Blocker(expr, large, much).blocked()
 
 
 class _Blocker:
     """One pass over the equations: those of one group wait for others, and take their place as soon as somebody outside needs a result."""
 
-    def __init__(self, expr: Expr, large: int) -> None:
+    def __init__(self, expr: Expr, large: int, much: int) -> None:
         self.expr = expr
         self.large = large
+        self.much = much
         self.types = expr.types
         self.given = list(expr.located())
         self.order: list[tuple[Equation, Source | None]] = []
@@ -139,13 +143,16 @@ class _Blocker:
     def _blocks(self, group: Sequence[int], made: set[int], number: int) -> Equation | None:
         """Return the equation of a group, None if it is not worth it."""
         equations = [self.expr.equations[n] for n in group]
-        if sum(not e.primitive.view for e in equations) < FEWEST:
+        written = [self.types[v].nbytes for e in equations if not e.primitive.view for v in e.outputs]
+        if len(written) < FEWEST or sum(written) < self.much:
             return None
         results = tuple([v for e in equations for v in e.outputs if self.last.get(v, -1) >= number])
         rows = self.types[equations[0].outputs[0]].shape[0]
-        widest = max([self.types[v].size for v in made]) // rows
-        block = max(ELEMENTS // widest, 1)
-        if widest > LONGEST or block > rows // 2:
+        if max([self.types[v].size for v in made]) > LONGEST * rows:
+            return None
+        widest = max([self.types[v].nbytes for v in made]) // rows
+        block = _even(rows, max(BYTES // widest, 1))
+        if block > rows // 2:
             return None
         whole = rows - rows % block
         body = _Body(self.expr, self.spread, equations, results, block)
@@ -156,6 +163,15 @@ class _Blocker:
         flow = Repeat((len(body.constants), 0), None, tuple(spans))
         primitive = Blocks(flow, tuple([self.types[v] for v in results]))
         return Equation(primitive, (*body.constants, *body.taken), results)
+
+
+def _even(rows: int, block: int) -> int:
+    """Return a number of rows from half of `block` up to it of which there are whole blocks, `block` if there is none.
+
+    What is left over is a program of its own, to be compiled too.
+    """
+    fewest = -(-rows // block)
+    return next((rows // n for n in range(fewest, 2 * fewest + 1) if rows % n == 0), block)
 
 
 class _Body:
