@@ -47,8 +47,7 @@ from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import Tracer, new_tracer
 
 LARGE, MUCH = 1 << 20, 1 << 24
-"""Bytes of arrays that are computed in blocks, and of all that a run of functions writes of them: less takes memory that others have
-given back, and calls on it are as fast."""
+"""Bytes of arrays computed in blocks, and of all that is written of them: less lies in memory given back before, and calls are as fast."""
 _COMMON = frozenset([np.ndarray, np.float64, np.int64])
 
 

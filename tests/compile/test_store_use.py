@@ -298,6 +298,13 @@ FUNCTIONS = {
 }
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _runtime():
+    """Have what is compiled once a process, before a test looks at what is."""
+    if host.available():
+        host._runtime()
+
+
 @pytest.fixture
 def compiled(monkeypatch):
     """What has been compiled, and what has been loaded."""

@@ -143,7 +143,9 @@ class _Blocker:
     def _blocks(self, group: Sequence[int], made: set[int], number: int) -> Equation | None:
         """Return the equation of a group, None if it is not worth it."""
         equations = [self.expr.equations[n] for n in group]
-        written = [self.types[v].nbytes for e in equations if not e.primitive.view for v in e.outputs]
+        written = [
+            self.types[v].nbytes for e in equations if not e.primitive.view for v in e.outputs
+        ]
         if len(written) < FEWEST or sum(written) < self.much:
             return None
         results = tuple([v for e in equations for v in e.outputs if self.last.get(v, -1) >= number])

@@ -13,13 +13,20 @@ import platform
 import sys
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from fungrad.compile import lapack
 from fungrad.compile.background import BACKGROUND, importing
-from fungrad.compile.emit import llvm, llvm_call, llvm_prelude, llvm_threads
+from fungrad.compile.emit import (
+    llvm,
+    llvm_arrays,
+    llvm_call,
+    llvm_prelude,
+    llvm_runtime,
+    llvm_threads,
+)
 from fungrad.compile.emit.llvm_partial import partial_assembly
 from fungrad.compile.emit.llvm_recycling import LEAST
 from fungrad.compile.emit.reductions import sums_assembly
@@ -32,6 +39,8 @@ from fungrad.compile.kernels.routine import Routine
 from fungrad.compile.processor import features, has_halves, is_x86
 from fungrad.compile.targets import recycling, store
 from fungrad.compile.tiers import Rerun
+
+T = TypeVar("T")
 
 
 class Code:
@@ -128,9 +137,9 @@ def can_run(kernels: Sequence[Function]) -> bool:
     return has_halves() or not any(" half" in assembly(kernel)[0] for kernel in kernels)
 
 
-def _layout() -> llvm_prelude.Layout:
+def _layout() -> llvm_arrays.Layout:
     head = object.__basicsize__
-    return llvm_prelude.Layout(head - 8, head)
+    return llvm_arrays.Layout(head - 8, head)
 
 
 @functools.cache
@@ -143,14 +152,14 @@ def _numpys() -> dict[str, int]:
     places = {"PyArray_Scalar": 60, "PyArray_NewCopy": 85, "PyArray_Empty": 184}
     places |= {"PyDataMem_SetHandler": 304, "PyDataMem_GetHandler": 305}
     usual = ctypes.cast(table[306], ctypes.POINTER(ctypes.c_void_p))[0]
-    return {name: table[k] for name, k in places.items()} | {llvm_prelude.USUAL: usual}
+    return {name: table[k] for name, k in places.items()} | {llvm_arrays.USUAL: usual}
 
 
 def _address(name: str) -> int:
     """Return what a place of the table holds."""
     if name in (numpys := _numpys()):
         return numpys[name]
-    if name == llvm_prelude.RECYCLING:
+    if name == llvm_arrays.RECYCLING:
         return recycling.handler(_lasting)
     objects = {"ndarray": np.ndarray, "float": float, "complex": complex, "Rerun": Rerun}
     if name in objects:
@@ -158,15 +167,24 @@ def _address(name: str) -> int:
     kind, _, dtype = name.partition(" ")
     if kind == "lapack":
         return lapack.address(dtype)
+    if kind == "runtime":
+        return int(_runtime()[dtype])
     if dtype:
         return id(np.dtype(dtype) if kind == "dtype" else np.dtype(dtype).type)
-    library = ctypes.pythonapi if name.startswith("Py") else ctypes.CDLL(None)
-    return ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+    library = ctypes.pythonapi if name.startswith("Py") else _system()
+    function = getattr(library, name, None)
+    return 0 if function is None else ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+@functools.cache
+def _system() -> Any:
+    """Return the functions of the system, or what has none of them."""
+    return ctypes.CDLL(None) if os.name == "posix" else None
 
 
 def threads() -> int:
     """Return how many threads large kernels run on: FUNGRAD_NUM_THREADS, or as many as there are processors for this process."""
-    if not hasattr(ctypes.CDLL(None) if os.name == "posix" else None, "pthread_create"):
+    if not hasattr(_system(), "pthread_create"):
         return 1
     if asked := os.environ.get("FUNGRAD_NUM_THREADS"):
         if not asked.isdecimal() or not int(asked):
@@ -181,24 +199,24 @@ def threads() -> int:
 
 def assembly(kernel: Function) -> tuple[str, llvm_prelude.Table]:
     """Return a kernel, and the function that Python calls, as LLVM's assembly; and the addresses it refers to."""
-    table, layout, x86, most = llvm_prelude.Table(), _layout(), is_x86(), threads()
+    table, most = llvm_prelude.Table(), threads()
 
     def share(parts: int, copies: bool) -> int:
         return llvm_threads.share_of(kernel, parts, most, copies)
 
-    written, workspace = _written(kernel, "kernel", share)
-    each = share(written.parts, workspace > 0)
-    run = llvm_threads.run_assembly(kernel, written, "", most, table, x86, each)
+    text, workspace = _written(kernel, "kernel", share)
+    each = share(text.parts, workspace > 0)
     least = LEAST if recycling.recycles() else None
-    call = llvm_call.call_assembly(kernel, workspace, CALLED, "run", table, layout, least)
-    flags = llvm_threads.reading_flags(table, x86)
-    called = llvm_prelude.of_lapack(written.calls, table)
-    head = llvm_prelude.prelude(layout, table) + llvm_prelude.interrupted(flags, table) + called
-    if llvm_prelude.RECYCLING in table.places:
-        head += llvm_prelude.recycled(table)
-    sums = [sums_assembly(one) for one in ("float", "double")]
-    declared = llvm_prelude.declarations(written.declarations, x86)
-    return "\n".join([declared, head, *sums, written.text, run, call]), table
+    parts = [
+        llvm_prelude.declarations(text.declarations),
+        llvm_prelude.PRELUDE,
+        llvm_prelude.interrupted(table),
+        llvm_prelude.of_lapack(text.calls, table),
+        *[sums_assembly(one) for one in ("float", "double")],
+        text.text,
+        llvm_call.call_assembly(kernel, text, CALLED, table, workspace, each, most, least),
+    ]
+    return "\n".join([*parts, table.definition()]), table
 
 
 def _written(
@@ -238,14 +256,19 @@ _functions: weakref.WeakValueDictionary[bytes, Callable[..., Any]] = weakref.Wea
 
 def _made(text: str, table: llvm_prelude.Table) -> Callable[..., Any]:
     """Return the function that Python calls of LLVM's assembly: compiled, unless this has been done before by any process."""
+    return _kept(text, lambda code: load(code, table))
+
+
+def _kept(text: str, link: Callable[[bytes], T]) -> T:
+    """Return what `link` makes of the object file of LLVM's assembly, which any process may have made before."""
     key = stored_as(text)
     code = store.get(key)
     if code is not None:
-        return load(code, table)
+        return link(code)
     code = machine_code(text)
-    function = load(code, table)  # first: what cannot be linked is not kept
+    linked = link(code)  # first: what cannot be linked is not kept
     store.put(key, code)
-    return function
+    return linked
 
 
 def stored_as(text: str) -> bytes:
@@ -297,10 +320,23 @@ def _dispose(passes: Any) -> None:
 def load(code: bytes, table: llvm_prelude.Table) -> Callable[..., Any]:
     """Return the function that Python calls of an object file, its table filled."""
     tracker = _linked(code, ("table", CALLED))
+    _fill(tracker["table"], table)
+    return _function(Code(tracker), tracker[CALLED])
+
+
+def _fill(place: int, table: llvm_prelude.Table) -> None:
     addresses = [_address(name) for name in table.places]
     filled = (ctypes.c_void_p * len(addresses))(*addresses)
-    ctypes.memmove(tracker["table"], filled, ctypes.sizeof(filled))
-    return _function(Code(tracker), tracker[CALLED])
+    ctypes.memmove(place, filled, ctypes.sizeof(filled))
+
+
+@functools.cache
+def _runtime() -> Any:
+    """Return what finds the functions that all calls go through. They stay when Python ends."""
+    text, table = llvm_runtime.runtime_assembly(_layout(), is_x86(), llvm_call.HEAD)
+    symbols = _lasting(text, ("table", *llvm_runtime.FUNCTIONS))
+    _fill(symbols["table"], table)
+    return symbols
 
 
 def _linked(code: bytes, names: Sequence[str]) -> Any:
@@ -315,7 +351,7 @@ def _linked(code: bytes, names: Sequence[str]) -> Any:
 
 def _lasting(text: str, names: Sequence[str]) -> Any:
     """Return what finds symbols of LLVM's assembly; it stays when Python ends."""
-    linked = _linked(machine_code(text), names)
+    linked = _kept(text, lambda code: _linked(code, names))
     for kept in (linked, _linker()):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
     return linked
