@@ -114,10 +114,9 @@ class Program(Keeper):
         function = self._compiled.get(xp)
         if function is None:
             if self._ran or self.axis_names or not target_of(xp).takes_scalars:
-                function = self._compiled_for(xp)
-            else:
-                self._ran = True
-                function = evaluator(without_dead_code(self.given))  # which may warn, or fail
+                return self._compiled_for(xp)
+            self._ran = True
+            function = evaluator(without_dead_code(self.given))  # which may warn, or fail
         return function
 
     @cached_property
@@ -215,6 +214,7 @@ class Program(Keeper):
         def run(expr: Expr, calls: bool = True) -> Callable[..., list[Any]]:
             with no_collection():
                 source = python_source(schedule(expr, donated, borrowed, target))
+            tier.lines = source.text.count("\n")
             # What has overwritten its arguments cannot begin anew.
             return self.bound(source, xp, rounds if donated else tier.rounds, calls)
 

@@ -32,7 +32,9 @@ Function = Callable[..., list[Any]]
 CALLS = 4
 """After how many calls kernels are made."""
 LONG = 0.02
-"""Or after how many seconds in them: about what compiling takes."""
+"""Or after how many seconds in them: about what compiling takes, and"""
+PER_LINE = 1e-3
+"""how many more it takes for each line of the program."""
 GLANCE = 1e-3
 """After about how many seconds a loop looks whether there is machine code of it."""
 BREAK = 1e-4
@@ -112,6 +114,8 @@ class Tier:
         self.blocks: Function | None = None
         self.calls = 0
         self.seconds = 0.0
+        self.lines = 0
+        """Of the program that calls NumPy's functions, if it is known."""
         self.failures = 0
         self._asked: object = None  # the process whose thread is to make kernels
         self._stood_back = 0.0  # when, last
@@ -208,17 +212,23 @@ class Tier:
         return itertools.chain.from_iterable(self._spans(n, begun))
 
     def _spans(self, n: int | None, begun: _Begun) -> Iterator[range]:
-        """Go over the rounds of a loop in spans, and look after each."""
+        """Go over the rounds of a loop in spans, and look after each.
+
+        What is nearly done is not to wait for a thread that compiles, which takes Python's lock, nor is one program that takes as long.
+        """
         start, size = 0, 1
         while n is None or start < n:
             stop = start + size if n is None else min(start + size, n)
             before = time.perf_counter()
             yield range(start, stop)
             now = time.perf_counter()
+            left = 0.0
+            if n is not None and stop >= FEW:  # the first rounds take longer
+                left = (now - before) / (stop - start) * (n - stop)
             if self.make is None:
                 if begun.may_switch(self.native):
                     raise Switch
-            elif now - begun.time > LONG:
+            elif max(now - begun.time, left) > LONG + PER_LINE * self.lines:
                 self._ask()
                 time.sleep(BREAK)
             start, size = stop, 2 * size if now - before < GLANCE else max(1, size // 2)

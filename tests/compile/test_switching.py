@@ -1,6 +1,7 @@
 """Loops that are left while Python runs them, as soon as there is machine code of them."""
 
 import functools
+import itertools
 import math
 import threading
 
@@ -274,3 +275,19 @@ def test_what_may_overwrite_its_arguments_goes_on(mode, made, switches):
     expected = without_kernels(fori, x)[0]
     np.testing.assert_array_equal(fg.jit(lambda x: fori(x), donate_argnums=0)(x.copy()), expected)
     assert not switches
+
+
+@pytest.mark.parametrize(("n", "long"), [(1000, False), (1_000_000, True)])
+def test_kernels_are_asked_for_where_rounds_that_are_left_take_longer(n, long, mode, monkeypatch):
+    """By a clock that goes on by a tenth of a millisecond whenever somebody looks."""
+    clock, asked = itertools.count(), []
+    monkeypatch.setattr(tiers.time, "perf_counter", lambda: next(clock) * 1e-4)
+    monkeypatch.setattr(tiers.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(tiers, "PER_LINE", 0.01)
+    monkeypatch.setattr(
+        tiers.BACKGROUND, "add", lambda tier: asked.append(next(clock)) or tier.compile()
+    )
+    f = fg.jit(lambda x: lax.fori_loop(0, n, lambda i, y: 0.5 * (y + x / y), x))
+    np.testing.assert_allclose(f(2.0), np.sqrt(2.0))
+    assert bool(asked) == long
+    assert all(ticks < 20 for ticks in asked)
