@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 
 import numpy as np
@@ -34,9 +35,15 @@ class Function(Places):
         """Run a kernel on what lies where it lies."""
         raise NotImplementedError
 
-    def in_parts(self, count: int) -> AbstractContextManager[str]:
+    @contextlib.contextmanager
+    def in_parts(self, count: int) -> Iterator[str]:
         """Run what is added within for each of so many parts, which threads may share if there is nothing else to do."""
-        return self.loop(count)
+        with self.in_spans(count) as (first, last), self.loop(last, first) as part:
+            yield part
+
+    def in_spans(self, count: int) -> AbstractContextManager[tuple[str, str]]:
+        """Run what is added within for some of so many parts, those that a thread takes: from a first up to a last."""
+        return contextlib.nullcontext(("0", str(count)))
 
     def within(self, index: str, length: int) -> str:
         """Return an index counted from the end if it is negative; fail if it is out of range."""

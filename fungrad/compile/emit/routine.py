@@ -7,6 +7,7 @@ computed (an index out of range, a matrix that is singular) the function ends, a
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -144,11 +145,11 @@ class _Writer(Function):
         pointer = self.emit(f"load ptr, ptr {place}")
         return self.given(pointer, type_)
 
-    def in_parts(self, count: int) -> AbstractContextManager[str]:
+    def in_spans(self, count: int) -> AbstractContextManager[tuple[str, str]]:
         if calls(self.steps) != 1:
-            return self.loop(count)
+            return super().in_spans(count)
         self.parts = count
-        return self.loop("%last", "%first")
+        return contextlib.nullcontext(("%first", "%last"))
 
     # Labels
 

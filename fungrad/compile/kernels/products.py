@@ -23,7 +23,9 @@ PARTS = 32
 FEWEST = 64
 """How many rows a part has, at least: it copies columns for these alone."""
 ENOUGH = 8
-"""How many parts of the columns are as good as more parts of the rows."""
+"""How many parts of the columns are as good as more parts of the rows, and how many strips of columns are worth a copy of the rows."""
+FAR = 1 << 11
+"""Bytes that rows are apart, at least, that are copied: they would push each other out of the cache."""
 WORTH = 4
 """Into how many parts those are cut that are more than medium, at least."""
 PART = 1 << 23
@@ -43,26 +45,28 @@ def tile() -> Tile:
 
 
 class Parts(NamedTuple):
-    """Into how many parts a product is cut, and whether along the columns."""
+    """Into how many parts a product is cut, whether along the columns, and whether rows of the first matrix are copied."""
 
     number: int
     by_columns: bool
+    copied: bool
 
 
-def parts_of(rows: int, columns: int, terms: int, width: int, turned: bool) -> Parts:
-    """Return the parts of a product, along columns by multiples of a `width`.
+def parts_of(rows: int, columns: int, terms: int, itemsize: int, turned: bool) -> Parts:
+    """Return the parts of a product: along columns by multiples of the width of a tile, or along rows, of which each may have some more.
 
-    Of the second matrix each part copies its columns; of the first one its rows, if it is `turned`: if columns lie side by side there.
+    Of the second matrix each part copies its columns; of the first one its rows, if it is `turned`, with columns side by side, or if they are
+    far apart and meet many columns. Cut along rows, each of them is copied once.
     """
+    width = tile().vectors * VECTOR_BYTES // itemsize
     most = max(min(PARTS, rows * columns * terms // PART), 1)
     by_columns = next(n for n in range(most, 0, -1) if columns % (n * width) == 0 or n == 1)
-    by_rows = next(
-        n for n in range(most, 0, -1) if (rows % n == 0 and rows // n >= FEWEST) or n == 1
-    )
-    fewer_copies = turned and rows >= columns and by_rows >= min(by_columns, ENOUGH)
+    by_rows = max(min(most, rows // FEWEST), 1)
+    far = terms * itemsize >= FAR and columns >= ENOUGH * width
+    fewer_copies = (rows >= columns if turned else far) and by_rows >= min(by_columns, ENOUGH)
     if fewer_copies or by_columns < min(by_rows, ENOUGH):
-        return Parts(by_rows, False)
-    return Parts(by_columns, True)
+        return Parts(by_rows, False, turned or far)
+    return Parts(by_columns, True, turned)
 
 
 def is_small(primitive: DotGeneral, x: ArrayType, out: ArrayType) -> bool:
@@ -89,6 +93,5 @@ def is_medium(primitive: DotGeneral, x: ArrayType, y: ArrayType) -> bool:
     work = rows * columns * terms
     if min(rows, columns, terms) < SHORTEST or not LARGEST < work <= MOST:
         return False
-    width = tile().vectors * VECTOR_BYTES // x.dtype.itemsize
-    cut = parts_of(rows, columns, terms, width, turned=of_x == leading)
+    cut = parts_of(rows, columns, terms, x.dtype.itemsize, turned=of_x == leading)
     return work <= MEDIUM or cut.number >= WORTH

@@ -186,7 +186,7 @@ def _work_of(step: Call, types: Sequence[ArrayType]) -> int:
     size = sum(types[v].size for v in step.results)
     if isinstance(primitive, DotGeneral):
         x = types[step.operands[0].register]
-        return size * math.prod([x.shape[a] for a in primitive.contracting[0]])
+        return size * math.prod([x.shape[a] for a in primitive.contracting[0]]) // 2
     if isinstance(primitive, Convolution):
         arrays = {primitive.gives: types[step.results[0]]}
         arrays |= zip(primitive.operands, [types[v] for v, _ in step.operands], strict=True)
