@@ -11,6 +11,20 @@ from fungrad.core.expr import Expr
 from fungrad.core.float_warnings import at_users_lines
 from fungrad.core.watch import Watch
 
+MANY = 64
+"""Equations of a program that is evaluated at its first calls; fewer are compiled sooner than anybody notices."""
+SMALL = 1 << 16
+"""Bytes of its arrays, at most: of larger ones, it matters that compiled programs compute in place."""
+
+
+def is_quick(expr: Expr) -> bool:
+    """Whether a program can be evaluated while it is not compiled: it is long, its arrays are small, and it has no loops and no branches."""
+    return (
+        len(expr.equations) >= MANY
+        and all(t.nbytes <= SMALL for t in expr.types)
+        and not any(e.primitive.holds_programs for e in expr.equations)
+    )
+
 
 def evaluator(expr: Expr, watch: Watch | None = None) -> Callable[..., list[Any]]:
     """Return the function that evaluates `expr`, with results that share no memory with anything."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import functools
 import inspect
 import itertools
 import os
@@ -17,14 +16,14 @@ import numpy as np
 from fungrad.compile.background import importing
 from fungrad.compile.emit.loops import ROUNDS
 from fungrad.compile.emit.python import PythonSource, python_source
-from fungrad.compile.evaluated import evaluator, watcher
+from fungrad.compile.evaluated import evaluator, is_quick, watcher
 from fungrad.compile.keeping import Keeper, users
 from fungrad.compile.lines import Origins, explain, first_place
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.compile.schedule import schedule
 from fungrad.compile.simplify import simplify
 from fungrad.compile.steps import Schedule
-from fungrad.compile.tiers import Native, Tier, rounds
+from fungrad.compile.tiers import Native, Tier, later, rounds
 from fungrad.core.backend import namespace, target_of, to_device
 from fungrad.core.cached import cached_property
 from fungrad.core.collection import no_collection
@@ -209,19 +208,24 @@ class Program(Keeper):
                 from fungrad.compile.segments import in_segments
             return in_segments(self.expr, xp, Program, run_source)
         self._tiers[xp] = tier = Tier(weakly(self, xp))
-        expr, donated, borrowed = self.expr, self.donated, self.borrowed
+        donated, borrowed = self.donated, self.borrowed
 
-        def run(expr: Expr, calls: bool = True) -> Callable[..., list[Any]]:
+        def run(expr: Expr | None = None, calls: bool = True) -> Callable[..., list[Any]]:
+            expr = expr or self.expr
             with no_collection():
                 source = python_source(schedule(expr, donated, borrowed, target))
             tier.lines = source.text.count("\n")
             # What has overwritten its arguments cannot begin anew.
             return self.bound(source, xp, rounds if donated else tier.rounds, calls)
 
-        blocks = None if donated or not target.on_host else blocks_of(expr)
-        if blocks is None:
-            return tier.function(run(expr))
-        return tier.function(later(functools.partial(run, expr)), run(blocks, calls=False))
+        if donated or not target.on_host:
+            return tier.function(run())
+        if is_quick(self.given):
+            tier.lines = len(self.given.equations)
+            return tier.function(later(run), evaluate=evaluator(without_dead_code(self.given)))
+        if (blocks := blocks_of(self.expr)) is None:
+            return tier.function(run())
+        return tier.function(later(run), run(blocks, calls=False))
 
     def compile_kernels(self) -> None:
         """Wait until what runs has its kernels, if there are any to be had."""
@@ -283,18 +287,6 @@ def blocks_of(expr: Expr) -> Expr | None:
         from fungrad.compile.loops.blocks import in_blocks
 
     return in_blocks(expr, LARGE, MUCH)
-
-
-def later(make: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
-    """Return a function that is made when it is called first."""
-    made: list[Callable[..., Any]] = []
-
-    def run(*arguments: Any) -> Any:
-        if not made:
-            made.append(make())  # by two threads at once, it does no harm
-        return made[0](*arguments)
-
-    return run
 
 
 def apart(results: list[Any], arguments: Sequence[Any]) -> list[Any]:

@@ -31,6 +31,8 @@ Function = Callable[..., list[Any]]
 
 CALLS = 4
 """After how many calls kernels are made."""
+EVALUATED = 32
+"""How many calls are evaluated, at most, before a program that calls NumPy's functions is made: that takes about as long as they lose."""
 LONG = 0.02
 """Or after how many seconds in them: about what compiling takes, and"""
 PER_LINE = 1e-3
@@ -99,6 +101,18 @@ def _in_order(arguments: Iterable[Any]) -> bool:
     return all(np.ndim(x) < 2 or x.flags.c_contiguous for x in arguments)
 
 
+def later(make: Callable[[], Function]) -> Function:
+    """Return a function that is made when it is called first."""
+    made: list[Function] = []
+
+    def run(*arguments: Any) -> list[Any]:
+        if not made:
+            made.append(make())  # by two threads at once, it does no harm
+        return made[0](*arguments)
+
+    return run
+
+
 class Tier:
     """What is called for a program: NumPy's functions, later kernels.
 
@@ -122,10 +136,13 @@ class Tier:
         self._making = (BACKGROUND.process, threading.Lock())
         self._begun: dict[int, _Begun] = {}  # by thread: the call whose loops may begin anew
 
-    def function(self, library: Function, blocks: Function | None = None) -> Function:
+    def function(
+        self, library: Function, blocks: Function | None = None, evaluate: Function | None = None
+    ) -> Function:
         """Return what callers keep, of the function that calls NumPy's; its loops go over `self.rounds`.
 
-        `blocks` does so a block of rows at a time, and is run in its place until kernels are there, or always if there are none.
+        `blocks` does so a block of rows at a time, and is run in its place until kernels are there, or always if there are none. `evaluate`
+        needs not to be compiled, and is run at the first calls.
         """
         self.blocks = blocks
 
@@ -137,8 +154,9 @@ class Tier:
                 if mode == "eager" or (mode == "background" and Tier.in_step):
                     self.compile()
                 elif mode == "background":
+                    early = evaluate if self.calls < EVALUATED else None
                     try:
-                        return self._observed(library, arguments, usual)
+                        return self._observed(early or library, arguments, usual)
                     except Switch:
                         pass
             native = self.native

@@ -15,6 +15,8 @@ from fungrad.compile.emit.llvm_threads import flags_read, running
 
 FUNCTIONS = ("call", "interrupted")
 """What others call."""
+WAITING = "waiting"
+"""The number of threads that have been started and have not begun."""
 _INTERRUPTED = """
 define i32 @interrupted(ptr %%context) {
 entry:
@@ -312,6 +314,7 @@ def runtime_assembly(layout: Layout, x86: bool, head: int) -> tuple[str, Table]:
     declared = {"declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"}
     if x86:
         declared |= {f"declare void @llvm.x86.sse.{name}(ptr)" for name in ("stmxcsr", "ldmxcsr")}
+        declared.add("declare void @llvm.x86.sse2.pause()")
     parts = [declarations(declared), PRELUDE, arrays_assembly(layout, table), running(table, x86)]
     parts += [text % names for text in (_INTERRUPTED, _CALL)]
     return "\n".join([*parts, table.definition()]), table

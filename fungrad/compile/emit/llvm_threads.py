@@ -1,8 +1,9 @@
 """Printing what runs a kernel, on one thread or on several, and tells whether floating-point errors have come up: a part of the runtime.
 
-Threads are started and joined: that takes some 20 us, needs no pool that a fork could break, and a kernel is cut only if it takes several
+Threads are started for each kernel: that takes some 20 us, needs no pool that a fork could break, and a kernel is cut only if it takes several
 times as long. Each takes a share of what is left, and another one when it has done that: so the one that asked does it all where no thread
-can be started, and most of it where others keep the other processors busy.
+can be started, and most of it where others keep the other processors busy. It waits for shares that somebody has taken, not for threads, which may begin
+when all is done where processors are short: a thread that finds nothing left reads nothing but its task.
 """
 
 from __future__ import annotations
@@ -17,6 +18,13 @@ PART = 1 << 23
 
 SHARES = 8
 """Shares for each thread, if there are as many parts, and nothing is to be made ready for each share."""
+
+MOST_WAITING = 8
+"""Threads that have been started and have not begun: if there are more, processors are short, and no more are started."""
+SPINS = 400
+"""How many times the one that asked looks whether the last shares are done before it sleeps between looks,"""
+NAP = 20
+"""for so many microseconds."""
 
 
 def threads_for(kernel: Function, parts: int, most: int) -> int:
@@ -38,39 +46,122 @@ define internal i32 @checked(ptr %%kernel, ptr %%operands, ptr %%outputs, i64 %%
   %%errors = or i32 %%raised, %%unsafe
   ret i32 %%errors
 }
-define internal ptr @shares(ptr %%task) {
+@waiting = global i64 0, align 64
+define internal void @let_go(ptr %%task) {
 entry:
-  %%operands = load ptr, ptr %%task
-  %%p1 = getelementptr ptr, ptr %%task, i64 1
-  %%outputs = load ptr, ptr %%p1
-  %%p2 = getelementptr ptr, ptr %%task, i64 2
-  %%kernel = load ptr, ptr %%p2
+  %%holders = getelementptr ptr, ptr %%task, i64 8
+  %%before = atomicrmw sub ptr %%holders, i64 1 acq_rel
+  %%last = icmp eq i64 %%before, 1
+  br i1 %%last, label %%free, label %%done
+free:
+  %%function = call ptr @address(i64 %(free)d)
+  call void %%function(ptr %%task)
+  br label %%done
+done:
+  ret void
+}
+define internal void @shares(ptr %%task) {
+entry:
   %%p3 = getelementptr ptr, ptr %%task, i64 3
   %%parts = load i64, ptr %%p3
   %%p4 = getelementptr ptr, ptr %%task, i64 4
   %%share = load i64, ptr %%p4
   %%left = getelementptr ptr, ptr %%task, i64 5
   %%errors = getelementptr ptr, ptr %%task, i64 6
+  %%finished = getelementptr ptr, ptr %%task, i64 7
   br label %%next
 next:
-  %%first = atomicrmw add ptr %%left, i64 %%share monotonic
+  %%first = atomicrmw add ptr %%left, i64 %%share acq_rel
   %%more = icmp ult i64 %%first, %%parts
   br i1 %%more, label %%run, label %%done
 run:
+  %%operands = load ptr, ptr %%task
+  %%p1 = getelementptr ptr, ptr %%task, i64 1
+  %%outputs = load ptr, ptr %%p1
+  %%p2 = getelementptr ptr, ptr %%task, i64 2
+  %%kernel = load ptr, ptr %%p2
   %%end = add i64 %%first, %%share
   %%over = icmp ugt i64 %%end, %%parts
   %%last = select i1 %%over, i64 %%parts, i64 %%end
   %%found = call i32 @checked(ptr %%kernel, ptr %%operands, ptr %%outputs, i64 %%first, i64 %%last)
-  %%known = atomicrmw or ptr %%errors, i32 %%found monotonic
+  %%known = atomicrmw or ptr %%errors, i32 %%found acq_rel
+  %%count = sub i64 %%last, %%first
+  %%sum = atomicrmw add ptr %%finished, i64 %%count acq_rel
   br label %%next
 done:
+  ret void
+}
+define internal ptr @thread(ptr %%task) {
+  %%before = atomicrmw sub ptr @waiting, i64 1 monotonic
+  call void @shares(ptr %%task)
+  call void @let_go(ptr %%task)
   ret ptr null
+}
+define internal void @begin(ptr %%task, i64 %%threads) {
+entry:
+  %%id = alloca i64
+  %%create = call ptr @address(i64 %(pthread_create)d)
+  %%detach = call ptr @address(i64 %(pthread_detach)d)
+  %%holders = getelementptr ptr, ptr %%task, i64 8
+  br label %%next
+next:
+  %%k = phi i64 [ 1, %%entry ], [ %%k1, %%created ]
+  %%more = icmp ult i64 %%k, %%threads
+  %%here = load atomic i64, ptr @waiting monotonic, align 8
+  %%few = icmp slt i64 %%here, %(most_waiting)d
+  %%another = and i1 %%more, %%few
+  br i1 %%another, label %%start, label %%done
+start:
+  %%one_more = atomicrmw add ptr @waiting, i64 1 monotonic
+  %%held = atomicrmw add ptr %%holders, i64 1 monotonic
+  %%failed = call i32 %%create(ptr %%id, ptr null, ptr @thread, ptr %%task)
+  %%fine = icmp eq i32 %%failed, 0
+  br i1 %%fine, label %%created, label %%none
+created:
+  %%thread = load i64, ptr %%id
+  %%ignored = call i32 %%detach(i64 %%thread)
+  %%k1 = add i64 %%k, 1
+  br label %%next
+none:
+  %%one_less = atomicrmw sub ptr @waiting, i64 1 monotonic
+  %%let_go = atomicrmw sub ptr %%holders, i64 1 monotonic
+  br label %%done
+done:
+  ret void
+}
+define internal void @wait(ptr %%task, i64 %%parts) {
+entry:
+  %%finished = getelementptr ptr, ptr %%task, i64 7
+  br label %%look
+look:
+  %%k = phi i64 [ 0, %%entry ], [ %%k1, %%spin ], [ %%k, %%sleep ]
+  %%so_far = load atomic i64, ptr %%finished acquire, align 8
+  %%all = icmp eq i64 %%so_far, %%parts
+  br i1 %%all, label %%done, label %%on
+on:
+  %%soon = icmp ult i64 %%k, %(spins)d
+  br i1 %%soon, label %%spin, label %%sleep
+spin:
+%(pause)s
+  %%k1 = add i64 %%k, 1
+  br label %%look
+sleep:
+  %%usleep = call ptr @address(i64 %(usleep)d)
+  %%ignored = call i32 %%usleep(i32 %(nap)d)
+  br label %%look
+done:
+  ret void
 }
 define internal i32 @on_threads(ptr %%kernel, ptr %%operands, ptr %%outputs, i64 %%parts, i64 %%share, i64 %%threads) {
 entry:
-  %%task = alloca [7 x ptr], align 16
-  %%ids = alloca i64, i64 %%threads, align 16
-  %%started = alloca i32, i64 %%threads, align 16
+  %%malloc = call ptr @address(i64 %(malloc)d)
+  %%task = call ptr %%malloc(i64 72)
+  %%none = icmp eq ptr %%task, null
+  br i1 %%none, label %%alone, label %%begin
+alone:
+  %%mine = call i32 @checked(ptr %%kernel, ptr %%operands, ptr %%outputs, i64 0, i64 %%parts)
+  ret i32 %%mine
+begin:
   store ptr %%operands, ptr %%task
   %%p1 = getelementptr ptr, ptr %%task, i64 1
   store ptr %%outputs, ptr %%p1
@@ -83,43 +174,16 @@ entry:
   %%left = getelementptr ptr, ptr %%task, i64 5
   store i64 0, ptr %%left
   %%errors = getelementptr ptr, ptr %%task, i64 6
-  store i32 0, ptr %%errors
-  %%create = call ptr @address(i64 %(pthread_create)d)
-  %%join = call ptr @address(i64 %(pthread_join)d)
-  br label %%begin
-begin:
-  %%k = phi i64 [ 1, %%entry ], [ %%k1, %%start ]
-  %%missing = icmp ult i64 %%k, %%threads
-  br i1 %%missing, label %%start, label %%work
-start:
-  %%id = getelementptr i64, ptr %%ids, i64 %%k
-  %%failed = call i32 %%create(ptr %%id, ptr null, ptr @shares, ptr %%task)
-  %%note = getelementptr i32, ptr %%started, i64 %%k
-  store i32 %%failed, ptr %%note
-  %%k1 = add i64 %%k, 1
-  br label %%begin
-work:
-  %%mine = call ptr @shares(ptr %%task)
-  br label %%end
-end:
-  %%j = phi i64 [ 1, %%work ], [ %%j1, %%ended ]
-  %%running = icmp ult i64 %%j, %%threads
-  br i1 %%running, label %%look, label %%all_done
-look:
-  %%noted = getelementptr i32, ptr %%started, i64 %%j
-  %%code = load i32, ptr %%noted
-  %%fine = icmp eq i32 %%code, 0
-  br i1 %%fine, label %%wait, label %%ended
-wait:
-  %%thread_place = getelementptr i64, ptr %%ids, i64 %%j
-  %%thread = load i64, ptr %%thread_place
-  %%joined = call i32 %%join(i64 %%thread, ptr null)
-  br label %%ended
-ended:
-  %%j1 = add i64 %%j, 1
-  br label %%end
-all_done:
-  %%all = load i32, ptr %%errors
+  store i64 0, ptr %%errors
+  %%finished = getelementptr ptr, ptr %%task, i64 7
+  store i64 0, ptr %%finished
+  %%holders = getelementptr ptr, ptr %%task, i64 8
+  store i64 1, ptr %%holders
+  call void @begin(ptr %%task, i64 %%threads)
+  call void @shares(ptr %%task)
+  call void @wait(ptr %%task, i64 %%parts)
+  %%all = load atomic i32, ptr %%errors acquire, align 8
+  call void @let_go(ptr %%task)
   ret i32 %%all
 }
 define internal i32 @run(ptr %%kernel, ptr %%finish, ptr %%operands, ptr %%outputs, ptr %%about) {
@@ -150,8 +214,8 @@ finishing:
   ret i32 %%both
 }
 """
-"""Of a task, `@shares` reads operands, outputs, the kernel, how many parts there are, how many it takes at once, the first that is left, and notes
-errors. Threads that cannot be started are none that have to be waited for."""
+"""Of a task, `@shares` reads operands, outputs, the kernel, how many parts there are, how many it takes at once, and the first that is left; it notes
+errors, and how many parts are done. Whoever holds the task last frees it."""
 
 
 def flags_read(table: Table, x86: bool) -> str:
@@ -184,5 +248,12 @@ def flags_cleared(table: Table, x86: bool) -> str:
 
 def running(table: Table, x86: bool) -> str:
     """Return ``@run``, which runs all parts of a kernel, and what has to come after them; it returns 0 if all is well."""
-    flags = {"flags_read": flags_read(table, x86), "flags_cleared": flags_cleared(table, x86)}
-    return _RUNNING % ChainMap(flags, table)  # type: ignore[arg-type]
+    fields = {
+        "flags_read": flags_read(table, x86),
+        "flags_cleared": flags_cleared(table, x86),
+        "most_waiting": MOST_WAITING,
+        "spins": SPINS,
+        "nap": NAP,
+        "pause": "  call void @llvm.x86.sse2.pause()" if x86 else "",
+    }
+    return _RUNNING % ChainMap(fields, table)  # type: ignore[arg-type]

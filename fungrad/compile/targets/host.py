@@ -334,8 +334,11 @@ def _fill(place: int, table: llvm_prelude.Table) -> None:
 def _runtime() -> Any:
     """Return what finds the functions that all calls go through. They stay when Python ends."""
     text, table = llvm_runtime.runtime_assembly(_layout(), is_x86(), llvm_call.HEAD)
-    symbols = _lasting(text, ("table", *llvm_runtime.FUNCTIONS))
+    symbols = _lasting(text, ("table", llvm_runtime.WAITING, *llvm_runtime.FUNCTIONS))
     _fill(symbols["table"], table)
+    if hasattr(os, "register_at_fork"):  # none of the parent's threads begins in the child
+        waiting = ctypes.c_int64.from_address(symbols[llvm_runtime.WAITING])
+        os.register_at_fork(after_in_child=lambda: setattr(waiting, "value", 0))
     return symbols
 
 
