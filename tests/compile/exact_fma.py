@@ -23,8 +23,8 @@ def rounded_to_odd(x, error):
 
     Rounded again, to fewer digits, it gives the sum rounded once (S. Boldo, G. Melquiond, 2008).
     """
-    x = np.ascontiguousarray(x)
-    even = x.view(np.uint64).reshape(*x.shape, 2)[..., 0] % 2 == 0
+    x = np.array(x, order="C")
+    even = x.ravel().view(np.uint64)[::2].reshape(x.shape) % 2 == 0
     neighbour = np.nextafter(x, np.where(error > 0, np.inf, -np.inf).astype(np.longdouble))
     return np.where((error != 0) & even, neighbour, x)
 

@@ -12,10 +12,12 @@ from fungrad.compile.kernels import fuse as fusing
 from fungrad.compile.kernels.fuse import fuse
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.kernel import REDUCTIONS
+from fungrad.compile.kernels.operations import OPERATIONS
 from fungrad.compile.native import schedule_with_kernels
 from fungrad.compile.simplify import simplify
 from fungrad.core.evaluate import evaluate
 from tests.compile import random_functions
+from tests.compile.exact_fma import fma
 from tests.compile.random_programs import assert_same, programs
 
 X = np.linspace(-1.0, 2.0, 60).reshape(5, 12)
@@ -390,11 +392,20 @@ def test_random_functions_have_kernels():
 @hypothesis.given(programs(16))
 def test_random_programs(drawn):
     expr, arguments, _ = drawn
-    with np.errstate(all="ignore"):
+    with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
+        patch.setitem(OPERATIONS, "fma", fma)  # of what cancels, each digit counts
         expr = simplify(expr)
         found, _ = fuse(expr)
         found.check()
-        assert_same(evaluate(found, arguments), evaluate(expr, arguments), signs=False)
+        results = zip(evaluate(found, arguments), evaluate(expr, arguments), strict=True)
+        # Sines, and what is computed of complex numbers, are rounded otherwise than NumPy's, and that may decide what is equal.
+        rounded = any(t.dtype.kind == "c" for t in expr.types)
+        rounded |= any(e.primitive.name == "sin" for e in expr.equations)
+        for x, y in results:
+            if not rounded:
+                assert_same([x], [y], signs=False)
+            elif y.dtype.kind in "fc":
+                assert_same([x], [y], rtol=1e3 * np.finfo(y.dtype).eps, signs=False)
 
 
 def test_reductions_join_before_what_is_no_kernel_closes_a_group():

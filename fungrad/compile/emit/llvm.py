@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+from collections.abc import Callable
 from typing import Any
 
 from fungrad.compile.emit.columns import Columns
@@ -18,6 +19,8 @@ UNROLLED = 4
 """Vectors in each round of the innermost loop, at most."""
 UNROLLED_NODES = 128
 """How many operations on vectors a round has, at most: registers are few."""
+CHAIN, CHAIN_NODES = 16, 512
+"""Operations from which on one after the other is a chain, and how many a round of several has, at most."""
 BLOCK = 1 << 13
 """Elements of which sums are added up one after the other, per lane; the sums of blocks are added in pairs."""
 SPILLED = 1 << 13
@@ -62,6 +65,8 @@ class _Rows(Writer):
         self.parts = self.rows[0].length if self.rows else 1
         self.row: dict[int, str] = {}  # values of nodes of the rows
         self.unrolled = UNROLLED
+        self.chain = False
+        self.places: dict[int, str] = {}  # of constants, where they are read again in each round
 
     def body(self) -> None:
         with self.over_rows(self.rows) as index:
@@ -102,7 +107,9 @@ class _Rows(Writer):
         self.go_over(pieces[0], roots)
         lanes = self.lanes_for(self.cone, pieces[0].length)
         size = len(self.cone)
-        self.unrolled = next(u for u in (4, 2, 1) if u == 1 or u * size <= UNROLLED_NODES)
+        self.chain = self._is_chain()
+        nodes = CHAIN_NODES if self.chain else UNROLLED_NODES
+        self.unrolled = next(u for u in (4, 2, 1) if u == 1 or u * size <= nodes)
         pushes = math.prod(a.length for a in self.inner[:-1]) * len(pieces)
         for number in sums:
             self.begin(number, lanes, pushes == 1 and last.length <= self._block(lanes))
@@ -112,8 +119,9 @@ class _Rows(Writer):
 
             over = {kernel.over[k] for k in writes if k in kernel.over}
 
-            def place(i: str, skipped: int = 0, lanes: int = lanes) -> None:
-                self._vector([*whole, (last, i)], sums, writes, keeps, lanes, skipped)
+            def place(*starts: str, skipped: int = 0, lanes: int = lanes) -> None:
+                indices = [[*whole, (last, i)] for i in starts]
+                self._vectors(indices, sums, writes, keeps, lanes, skipped)
 
             def begin(piece: Piece, lanes: int) -> None:
                 self.go_over(piece, roots)
@@ -160,6 +168,10 @@ class _Rows(Writer):
         rounds = lanes * self.unrolled
         with self.loop(count // rounds) as i:
             start = self.offset([(first, 1), (i, rounds)])
+            if self.chain:
+                starts = [self.plus(start, k * lanes) for k in range(self.unrolled)]
+                place(*starts, lanes=lanes)
+                return
             for k in range(self.unrolled):
                 place(self.plus(start, k * lanes), lanes=lanes)
 
@@ -180,7 +192,7 @@ class _Rows(Writer):
                     place(str(first + done), lanes=lanes)
                     done += lanes
         elif done < length:
-            place(str(first + length - lanes), lanes - (length - done), lanes)
+            place(str(first + length - lanes), skipped=lanes - (length - done), lanes=lanes)
 
     def _block(self, lanes: int) -> int:
         """Return the number of elements whose sum is pushed at once."""
@@ -214,39 +226,71 @@ class _Rows(Writer):
         length, dtype = math.prod(self.kernel.inner_shape), self.kernel.nodes[number].dtype
         return self.allocate(f"[{length} x {scalar_type(dtype, True)}]")
 
-    def _vector(
+    def _is_chain(self) -> bool:
+        """Whether operations wait for one another, so that several vectors take as long as one if they are computed side by side."""
+        depth: dict[int, int] = {}
+        for number in self.cone:
+            operands = self.kernel.nodes[number].operands
+            depth[number] = 1 + max([depth.get(v, 0) for v in operands], default=0)
+        longest = max(depth.values(), default=0)
+        return longest >= CHAIN and 4 * len(depth) < 5 * longest
+
+    def _vectors(
         self,
-        index: Index,
+        indices: list[Index],
         sums: list[int],
         writes: list[int],
         keeps: dict[int, str],
         lanes: int,
         skipped: int,
     ) -> None:
-        """Compute, reduce and write the elements of one vector; reductions leave out the first `skipped`."""
+        """Compute, reduce and write the elements of some vectors, side by side; reductions leave out the first `skipped`."""
         kernel = self.kernel
-        values: dict[int, str] = {}
+        shared: dict[int, str] = {}
 
-        def value(number: int) -> str:
-            if number not in values:
+        def common(number: int) -> str:
+            if number not in shared:
                 node = kernel.nodes[number]
                 if node.operation == "constant":
-                    values[number] = splat(node.value, node.dtype, lanes)
+                    shared[number] = self._constant(number, node, lanes, len(indices))
                 else:
-                    values[number] = self.spread(self.row[number], node.dtype, lanes)
-            return values[number]
+                    shared[number] = self.spread(self.row[number], node.dtype, lanes)
+            return shared[number]
 
+        def value_of(values: dict[int, str]) -> Callable[[int], str]:
+            return lambda number: values[number] if number in values else common(number)
+
+        found: list[dict[int, str]] = [{} for _ in indices]
+        every = [(i, values, value_of(values)) for i, values in zip(indices, found, strict=True)]
         for number in self.cone:
             node = kernel.nodes[number]
-            if number in self.spilled:
-                values[number] = self.read(self.spilled[number], index[-1][1], node.dtype, lanes)
-            elif skipped and number in self.early:
-                values[number] = self.early[number]
-            else:
-                values[number] = self.computed(number, index, lanes, value)
-        for v, buffer in keeps.items():
-            self.write(values[v], kernel.nodes[v].dtype, buffer, index[-1][1], lanes)
-        for number in sums:
-            self.accumulate(number, value(kernel.nodes[number].operands[0]), lanes, skipped)
-        for k in writes:
-            self.give(k, value(kernel.outputs[k].node), index, lanes)
+            for index, values, value in every:
+                if number in self.spilled:
+                    place = index[-1][1]
+                    values[number] = self.read(self.spilled[number], place, node.dtype, lanes)
+                elif skipped and number in self.early:
+                    values[number] = self.early[number]
+                else:
+                    values[number] = self.computed(number, index, lanes, value)
+        for index, values, value in every:
+            for v, buffer in keeps.items():
+                self.write(values[v], kernel.nodes[v].dtype, buffer, index[-1][1], lanes)
+            for number in sums:
+                self.accumulate(number, value(kernel.nodes[number].operands[0]), lanes, skipped)
+            for k in writes:
+                self.give(k, value(kernel.outputs[k].node), index, lanes)
+
+    def _constant(self, number: int, node: Node, lanes: int, vectors: int) -> str:
+        """Return a constant in every lane.
+
+        That of several vectors is read where it is used. LLVM would keep all constants of a chain in registers, and for want of others
+        compute one vector after the other.
+        """
+        if vectors == 1 or lanes == 1 or node.dtype.char not in "fd":
+            return splat(node.value, node.dtype, lanes)
+        one = scalar_type(node.dtype)
+        if number not in self.places:
+            place = self.places[number] = self.allocate(one)
+            self.allocations.append(f"  store {one} {literal(node.value, node.dtype)}, ptr {place}")
+        value = self.emit(f"load volatile {one}, ptr {self.places[number]}")
+        return self.spread(value, node.dtype, lanes)
