@@ -111,10 +111,11 @@ def _run(workload: Workload, setting: Setting, effort: Effort, busy: bool) -> Re
     if workload.rounds is not None:
         least = min(effort.least_rounds, workload.rounds)
         effort = replace(effort, rounds=min(effort.rounds, workload.rounds), least_rounds=least)
-    result.timings = time_interleaved(calls, effort, first=first, self_timed=workload.self_timed)
+    timed: dict[str, Any] = {"self_timed": workload.self_timed, "rest": workload.rest}
+    result.timings = time_interleaved(calls, effort, first=first, **timed)
     if busy:
         with busy_core():
-            result.busy = time_interleaved(calls, effort, self_timed=workload.self_timed)
+            result.busy = time_interleaved(calls, effort, **timed)
     return result
 
 

@@ -125,6 +125,7 @@ def time_interleaved(
     *,
     first: Mapping[str, float] | None = None,
     self_timed: bool = False,
+    rest: float = 0.0,
 ) -> dict[str, Timing]:
     """Time all calls in turn.
 
@@ -138,6 +139,8 @@ def time_interleaved(
         What the first call took, to be kept with the result.
     self_timed : bool
         The callables return the seconds they took.
+    rest : float
+        Seconds before each sample, for the threads of others to go to sleep.
 
     Returns
     -------
@@ -156,6 +159,7 @@ def time_interleaved(
             break
         gc.collect()
         for name, call in calls.items():
+            time.sleep(rest)
             samples[name].append(sample(call, loops[name], self_timed))
     return {
         name: Timing(tuple(samples[name]), loops[name], (first or {}).get(name)) for name in calls

@@ -114,6 +114,8 @@ class Workload:
     blas_threads : int, optional
         How many threads NumPy's matrix products may use, where that is not left to NumPy. It says
         nothing about JAX, which has its own.
+    rest : float
+        Seconds before each sample: threads of OpenBLAS look for work for 30 ms after a product, and others want for a processor.
     """
 
     name: str
@@ -125,3 +127,4 @@ class Workload:
     unit: str = "seconds"
     rounds: int | None = None
     blas_threads: int | None = None
+    rest: float = 0.0

@@ -77,6 +77,7 @@ def workload(row: Row) -> Workload:
         rtol=row.rtol,
         blas_threads=row.blas_threads,
         rounds=21,
+        rest=0.05 if row.blas_threads is None else 0.0,
     )
 
 
