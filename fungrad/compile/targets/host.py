@@ -116,6 +116,8 @@ PASSES: dict[str, Any] = {
     "slp_vectorization": False,
 }
 """Options of LLVM's machines and passes."""
+AS_IT_IS = "; as it is\n"
+"""What assembly begins with that no passes go over: they would take longer than they spare."""
 
 
 def _machine() -> Any:
@@ -296,6 +298,8 @@ def machine_code(text: str) -> bytes:
     options = binding.create_pipeline_tuning_options()
     for name, value in PASSES.items():
         setattr(options, name, value)
+    if text.startswith(AS_IT_IS):
+        options.speed_level = 0
     context = binding.create_context()
     module = binding.parse_assembly(text, context)
     try:
@@ -354,7 +358,7 @@ def _linked(code: bytes, names: Sequence[str]) -> Any:
 
 def _lasting(text: str, names: Sequence[str]) -> Any:
     """Return what finds symbols of LLVM's assembly; it stays when Python ends."""
-    linked = _kept(text, lambda code: _linked(code, names))
+    linked = _kept(AS_IT_IS + text, lambda code: _linked(code, names))
     for kept in (linked, _linker()):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
     return linked
