@@ -108,7 +108,14 @@ def _erfc(x: Any) -> Any:
     return np.where(x > 1.0, wide.astype(x.dtype), scipy.special.erfc(x))[()]
 
 
-PRECISE = {"erfc": _erfc}
+def _expit(x: Any) -> Any:
+    """Return 1 / (1 + e^-x); SciPy gives 0 where e^-x overflows, though the result has some digits left there."""
+    x = np.asarray(x)
+    wide = WIDE.get(x.dtype.str[1:], x.dtype)
+    return scipy.special.expit(x.astype(wide)).astype(x.dtype)[()]
+
+
+PRECISE = {"erfc": _erfc, "expit": _expit}
 """In place of library functions that are further off than a kernel's may be."""
 
 
