@@ -26,11 +26,8 @@ def fungrad(row: Row, setting: Setting) -> Call:
     import fungrad.numpy as fnp
     from fungrad import lax
 
-    for module in (
-        fg,
-        fnp,
-        lax,
-    ):  # imported when they are first named; JAX imports all of its own at once
+    # Imported when they are first named; JAX imports all of its own at once.
+    for module in (fg, fnp, lax):
         for name in module.__all__:
             getattr(module, name)
     args = optree.tree_map(setting.asarray, row.args())

@@ -14,6 +14,7 @@ from fungrad.compile.emit.function import I64
 from fungrad.compile.emit.places import Place
 from fungrad.compile.emit.tiles import Matrix, Tiles
 from fungrad.compile.emit.types import splat
+from fungrad.compile.evenly import evenly
 from fungrad.compile.kernels.products import parts_of, tile
 from fungrad.compile.processor import VECTOR_BYTES
 from fungrad.core.types import ArrayType
@@ -22,12 +23,6 @@ STRIP = 1 << 15
 """Bytes of a strip."""
 BLOCK = 84
 """How many times the rows of a tile are copied before they meet the columns: the next cache has room for them."""
-
-
-def _evenly(length: int, most: int) -> int:
-    """Return a length of which there is a whole number in another one, at most `most`, if one is near that: what is left takes lines of its own."""
-    fewest = -(-length // most)
-    return next((length // n for n in range(fewest, 2 * fewest + 1) if length % n == 0), most)
 
 
 class _Panels(NamedTuple):
@@ -47,7 +42,7 @@ class Blocked(Tiles):
         self.rows, vectors = tile()
         self.lanes = VECTOR_BYTES // self.dtype.itemsize
         self.width = vectors * self.lanes
-        self.depth = _evenly(a.columns, STRIP // (vectors * VECTOR_BYTES))
+        self.depth = evenly(a.columns, STRIP // (vectors * VECTOR_BYTES))
         self.strip = self._room(self.depth, self.width)
         self.corner = self._room(self.rows, self.lanes)
         cut = parts_of(a.rows, b.columns, a.columns, self.dtype.itemsize, turned=a.along != 1)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from fungrad.compile.evenly import evenly
 from fungrad.compile.flow import Repeat
 from fungrad.compile.kernels.orders import shown, turned
 from fungrad.compile.passes.dead_code import without_dead_code
@@ -153,7 +154,7 @@ class _Blocker:
         if max([self.types[v].size for v in made]) > LONGEST * rows:
             return None
         widest = max([self.types[v].nbytes for v in made]) // rows
-        block = _even(rows, max(BYTES // widest, 1))
+        block = evenly(rows, max(BYTES // widest, 1))
         if block > rows // 2:
             return None
         whole = rows - rows % block
@@ -165,15 +166,6 @@ class _Blocker:
         flow = Repeat((len(body.constants), 0), None, tuple(spans))
         primitive = Blocks(flow, tuple([self.types[v] for v in results]))
         return Equation(primitive, (*body.constants, *body.taken), results)
-
-
-def _even(rows: int, block: int) -> int:
-    """Return a number of rows from half of `block` up to it of which there are whole blocks, `block` if there is none.
-
-    What is left over is a program of its own, to be compiled too.
-    """
-    fewest = -(-rows // block)
-    return next((rows // n for n in range(fewest, 2 * fewest + 1) if rows % n == 0), block)
 
 
 class _Body:
