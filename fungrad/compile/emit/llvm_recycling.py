@@ -9,6 +9,8 @@ A block has its size before it, in a head of its own, so it does not matter what
 
 from __future__ import annotations
 
+from fungrad.compile.emit.llvm_prelude import PRELUDE
+
 LEAST = 1 << 18
 """Bytes from which arrays are kept."""
 LARGE = 1 << 22
@@ -33,11 +35,6 @@ _TEXT = """
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
-define internal ptr @address(i64 %%k) alwaysinline {
-  %%place = getelementptr ptr, ptr @table, i64 %%k
-  %%value = load ptr, ptr %%place
-  ret ptr %%value
-}
 define internal void @free(ptr %%block) {
   %%f = call ptr @address(i64 1)
   call void %%f(ptr %%block)
@@ -247,4 +244,4 @@ def recycling_assembly() -> str:
     numbers = {"slots": SLOTS, "least": LEAST, "large": LARGE, "head": HEAD, "page": PAGE}
     numbers |= {"most": MOST, "most_untold": MOST_UNTOLD}
     numbers |= {"large_pages": LARGE_PAGES, "taken_back": TAKEN_BACK, "behind": HEAD + PAGE - 1}
-    return _TEXT % {**numbers, "zeros": "\\00" * (127 - len("fungrad"))}
+    return PRELUDE + _TEXT % {**numbers, "zeros": "\\00" * (127 - len("fungrad"))}
