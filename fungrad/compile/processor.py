@@ -1,23 +1,71 @@
-"""What is known of the processor that kernels are compiled for."""
+"""The processor that kernels are compiled for."""
 
 from __future__ import annotations
 
 import functools
+import os
 import platform
 from collections.abc import Mapping
+from typing import Any
 
 VECTOR_BYTES = 64
 """Bytes of the vectors of the widest dtype at hand. LLVM splits them where registers are narrower."""
 
+_NEEDS = {"avx2": {"avx"}, "fma": {"avx"}, "f16c": {"avx"}, "avx512f": {"avx2", "fma", "f16c"}}
+"""Features that others need, among those that decide how kernels are written (LLVM's X86.td)."""
+
 
 @functools.cache
 def features() -> Mapping[str, bool]:
-    """Return what the processor can do, by LLVM's names; nothing where LLVM is not installed."""
+    """Return the features that kernels may use, by LLVM's names; none where LLVM is not installed."""
     try:
         import llvmlite.binding as binding
     except ImportError:
         return {}
-    return dict(binding.get_host_cpu_features())
+    return allowed(binding.get_host_cpu_features(), disabled())
+
+
+def disabled() -> list[str]:
+    """Return the names in FUNGRAD_DISABLE_CPU_FEATURES, which are separated by spaces or commas."""
+    return os.environ.get("FUNGRAD_DISABLE_CPU_FEATURES", "").lower().replace(",", " ").split()
+
+
+def allowed(host: Mapping[str, bool], without: list[str]) -> dict[str, bool]:
+    """Return the features of a processor, less those named and those that need these.
+
+    Raises
+    ------
+    ValueError
+        If LLVM knows no feature of a name, so that a slip does not leave it switched on.
+    """
+    found = dict(host)
+    for name in without:
+        if name not in found:
+            raise ValueError(
+                f"the environment variable FUNGRAD_DISABLE_CPU_FEATURES has {name!r}, which LLVM does not know for this "
+                f"processor; it can have {', '.join(sorted(k for k, has in found.items() if has))}"
+            )
+        found[name] = False
+    for name, needs in _NEEDS.items():  # in the order of needs: those of avx512f are decided before it
+        if not all(found.get(other, True) for other in needs):
+            found[name] = False
+    return found
+
+
+def target() -> dict[str, Any]:
+    """Return what LLVM is told of the processor: its triple, its name, and its features as "+fma,-avx512f".
+
+    LLVM reads the features in order and switches off, with each, all that imply it; so those that are disabled come last.
+    """
+    import llvmlite.binding as binding
+
+    names = [f"{'+' if has else '-'}{name}" for name, has in sorted(features().items())]
+    off = [f"-{name}" for name in [*disabled(), *[k for k in _NEEDS if not features().get(k, True)]]]
+    return {
+        "triple": binding.get_default_triple(),
+        "cpu": binding.get_host_cpu_name(),
+        "features": ",".join([*names, *off]),
+    }
 
 
 def is_x86() -> bool:

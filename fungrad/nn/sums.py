@@ -122,9 +122,9 @@ def logsumexp(
     Examples
     --------
     >>> nn.logsumexp(np.array([1000.0, 1000.0]))
-    np.float64(1000.6931471805599)
+    np.float64(1000.693147180)
     >>> nn.logsumexp(np.array([1.0, 2.0]), b=np.array([1.0, -1.0]), return_sign=True)
-    (np.float64(1.541324854612918), np.float64(-1.0))
+    (np.float64(1.541324854612), np.float64(-1.0))
     """
     dtype, (a, *factors) = widened(*((a,) if b is None else (a, b)))
     factor = None

@@ -150,7 +150,7 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
     Examples
     --------
     >>> random.uniform(random.key(0))
-    np.float64(0.41845711171638644)
+    np.float64(0.418457111716)
     """
     generator = generator_of(impl, dtype)
     return note_made(reinterpret(_seed_words("key", seed, generator), KEYS[generator]))

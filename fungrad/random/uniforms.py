@@ -95,7 +95,7 @@ def uniform(
     >>> random.uniform(random.key(0), (2,))
     array([0.41845711, 0.21629545])
     >>> fg.grad(lambda b: random.uniform(random.key(0), maxval=b))(3.0)
-    np.float64(0.41845711171638644)
+    np.float64(0.418457111716)
     """
     words, chosen = asked_for("uniform", key, dtype, float, FLOAT, out_sharding)
     drawn_shape = shape_of("uniform", shape)

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from fungrad.compile import processor
 from fungrad.compile.targets import host, store
 from tests.compile.storing import CODE, HEAD, KEY, OTHER, files, kept, posix
 
@@ -106,13 +107,9 @@ def test_what_it_depends_on_is_in_the_key(monkeypatch):
     binding = pytest.importorskip("llvmlite.binding")
     llvmlite = sys.modules["llvmlite"]
 
-    class Features:
-        def flatten(self):
-            return "-fma"
-
     changes = [
         (binding, "get_host_cpu_name", lambda: "pentium"),
-        (binding, "get_host_cpu_features", Features),
+        (processor, "features", lambda: {"fma": False}),
         (binding, "get_default_triple", lambda: "x86_64-none"),
         (binding, "llvm_version_info", (19, 0, 0)),
         (llvmlite, "__version__", "0.1"),

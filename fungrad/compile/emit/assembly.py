@@ -299,6 +299,8 @@ class Assembly:
     def convert(self, value: str, old: DType, new: DType, lanes: int) -> str:
         if HALF in (old, new):
             return self._half(value, old, new, lanes)
+        if old.kind == "f" and new.kind == "u" and new.itemsize >= 4:
+            return self._unsigned(value, old, new, lanes)
         if old.kind == "f" and new.kind in "iu":
             how = "fptosi" if new.kind == "i" else "fptoui"
         elif new.kind == "f":
@@ -316,6 +318,23 @@ class Assembly:
         else:
             how = "trunc"
         return self.emit(f"{how} {vector_type(old, lanes)} {value} to {vector_type(new, lanes)}")
+
+    def _unsigned(self, value: str, old: DType, new: DType, lanes: int) -> str:
+        """Add a conversion to unsigned integers by way of signed ones.
+
+        Where the processor lacks the instruction, LLVM converts each number in two ways and drops one, which may raise the flag of invalid operations.
+        """
+        number, bit = vector_type(old, lanes), 8 * new.itemsize - 1
+        half, zero = splat(2.0**bit, old, lanes), splat(0.0, old, lanes)
+        upper = self.emit(f"fcmp oge {number} {value}, {half}")
+        truths = vector_type(np.dtype(bool), lanes)
+        below = self.emit(f"select {truths} {upper}, {number} {half}, {number} {zero}")
+        low = self.emit(f"fsub {number} {value}, {below}")
+        integer = vector_type(new, lanes)
+        low = self.emit(f"fptosi {number} {low} to {integer}")
+        top, none = splat(1 << bit, new, lanes), splat(0, new, lanes)
+        high = self.emit(f"select {truths} {upper}, {integer} {top}, {integer} {none}")
+        return self.emit(f"xor {integer} {low}, {high}")
 
     def _half(self, value: str, old: DType, new: DType, lanes: int) -> str:
         """Add a conversion between float16 and float32, which processors have instructions for."""

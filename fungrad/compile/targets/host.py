@@ -36,7 +36,7 @@ from fungrad.compile.kernels.fused import Function
 from fungrad.compile.kernels.kernel import Kernel
 from fungrad.compile.kernels.partial import in_parts
 from fungrad.compile.kernels.routine import Routine
-from fungrad.compile.processor import features, has_halves, is_x86
+from fungrad.compile.processor import features, has_halves, is_x86, target
 from fungrad.compile.targets import recycling, store
 from fungrad.compile.tiers import Rerun
 
@@ -126,12 +126,9 @@ def _machine() -> Any:
 
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
-    target = binding.Target.from_default_triple()
-    return target.create_target_machine(
-        cpu=binding.get_host_cpu_name(),
-        features=binding.get_host_cpu_features().flatten(),
-        **MACHINE,
-    )
+    asked = target()
+    triple = binding.Target.from_triple(asked.pop("triple"))
+    return triple.create_target_machine(**asked, **MACHINE)
 
 
 def can_run(kernels: Sequence[Function]) -> bool:
@@ -285,9 +282,7 @@ def _compiler() -> tuple[Any, ...]:
     import llvmlite.binding as binding
 
     versions = store.FORMAT, llvmlite.__version__, binding.llvm_version_info
-    features = binding.get_host_cpu_features().flatten()
-    machine = binding.get_default_triple(), binding.get_host_cpu_name(), features
-    return *versions, *machine, MACHINE, PASSES
+    return *versions, target(), MACHINE, PASSES
 
 
 def machine_code(text: str) -> bytes:

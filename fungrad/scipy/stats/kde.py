@@ -43,7 +43,7 @@ class gaussian_kde:
     >>> from fungrad.scipy.stats import gaussian_kde
     >>> data = np.array([0.0, 1.0, 3.0])
     >>> fg.grad(lambda x: gaussian_kde(data).logpdf(x)[0])(2.0)
-    np.float64(-0.20707246155744)
+    np.float64(-0.207072461557)
     """
 
     @api_boundary
