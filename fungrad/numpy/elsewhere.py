@@ -32,11 +32,11 @@ def instead_of(name: str) -> str | None:
     """
     if name in ADVICE:
         return ADVICE[name]
+    if name.startswith("_"):
+        return None
     for here, names in SPELLINGS.items():
         if name in names.split():
             return f"write fungrad.{here}"
-    if name.startswith("_"):
-        return None
     homes = (m for m in _MODULES if name in getattr(importlib.import_module(m), "__all__", ()))
     home = next(homes, None)
     return None if home is None else f"it is {home}.{name}"
@@ -52,6 +52,7 @@ def unknown_name(
     reason = (excluded or {}).get(name) or instead_of(name)
     if reason is not None:
         return AttributeError(f"{module} has no {name!r}: {reason}", name=name)
-    close = difflib.get_close_matches(name, known, 1)
+    # Tools ask modules for `__wrapped__` and its like; a search for the nearest name takes milliseconds.
+    close = [] if name.startswith("_") else difflib.get_close_matches(name, known, 1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     return AttributeError(f"module {module!r} has no attribute {name!r}{hint}", name=name)

@@ -1,32 +1,28 @@
 """`autograd` as fungrad: programs written for it against the results that autograd itself gives, in a process of their own."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.compat import autograd_names
+from tests.compat.processes import start
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
-EXPECTED = HERE / "autograd_results.json"
+EXPECTED = json.loads((HERE / "autograd_results.json").read_text("utf-8"))
 TOLERANCE = 1e-12
 
 
-def run(*arguments, cwd=ROOT):
-    """Return what a process prints in which `autograd` is fungrad."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "fungrad.compat.autograd", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+@pytest.fixture
+def run(server):
+    """Return what gives the output of a process in which `autograd` is fungrad."""
+
+    def run(*arguments):
+        done = server.run("-m", "fungrad.compat.autograd", *arguments)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
 
 
 def differences(x, y, path=""):
@@ -44,24 +40,19 @@ def differences(x, y, path=""):
         yield path, x, y
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    """Return the results of all programs with fungrad."""
-    file = tmp_path_factory.mktemp("results") / "results.json"
-    run(HERE / "autograd_programs.py", file)
-    return json.loads(file.read_text("utf-8"))
-
-
-EXPECTATIONS = json.loads(EXPECTED.read_text("utf-8"))
-
-
-@pytest.mark.parametrize("name", EXPECTATIONS)
-def test_program(name, results):
-    assert list(differences(EXPECTATIONS[name], results[name])) == []
-
-
-def test_every_program_has_a_result(results):
-    assert results.keys() == EXPECTATIONS.keys()
+def test_programs(tmp_path, subtests):
+    """All in one process, which starts as a user's does."""
+    file = tmp_path / "results.json"
+    done = start(
+        *("-W", "error", "-m", "fungrad.compat.autograd"),
+        *(str(HERE / "autograd_programs.py"), str(file)),
+    )
+    assert done.returncode == 0, done.stderr
+    results = json.loads(file.read_text("utf-8"))
+    assert results.keys() == EXPECTED.keys()
+    for name, expected in EXPECTED.items():
+        with subtests.test(program=name):
+            assert list(differences(expected, results[name])) == []
 
 
 CHECKS = """
@@ -188,19 +179,17 @@ assert type(np.int64(3.7)) is onp.int64 and np.dtype(np.int64) == onp.int64
 """
 
 
-def test_what_programs_do_besides():
+def test_what_programs_do_besides(run):
     run("-c", CHECKS)
 
 
 def test_the_rest_of_fungrad_knows_nothing_of_it():
     code = "import sys, fungrad, fungrad.numpy, fungrad.scipy\nprint([m for m in sys.modules if 'fungrad.compat' in m])"
-    printed = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    assert printed.stdout == "[]\n"
+    done = start("-c", code)
+    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
 
 
-def test_every_name_is_there_or_the_page_says_why_not():
+def test_every_name_is_there_or_the_page_says_why_not(run):
     """Run ``python -m fungrad.compat.autograd -m tests.compat.autograd_names`` to write the table anew."""
     printed = run("-c", "from tests.compat.autograd_names import table; print(table(), end='')")
     page = autograd_names.PAGE.read_text("utf-8")
@@ -209,7 +198,7 @@ def test_every_name_is_there_or_the_page_says_why_not():
     assert [row for row in rows if row[5].strip() and ": " not in row[5]] == []
 
 
-def test_names_are_made_once():
+def test_names_are_made_once(run):
     """A primitive made of a function of NumPy keeps the rules that are defined for it."""
     program = "import autograd.numpy as np; print([np.full is np.full, np.base_repr is np.base_repr, np.int64 is np.int64])"
     assert run("-c", program) == "[True, True, True]\n"

@@ -1,50 +1,35 @@
 """`fungrad.compat.jax`, in processes of its own: it replaces `jax` for good."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from fungrad.compat.jax.arguments import REFUSED
 from tests.compat import jax_walk
+from tests.compat.processes import start
 
-ROOT = Path(__file__).parents[2]
+BITS_32 = {"JAX_ENABLE_X64": "0"}
+PYTEST = ("-m", "pytest", "-q", "-p", "fungrad.compat.jax", "-p", "no:cacheprovider")
+NO_PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
-def python(*arguments, **environment):
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "JAX_ENABLE_X64": "0", **environment},
-        cwd=ROOT,
-    )
+def python(*arguments):
+    done = start(*arguments, **BITS_32)
     return done.returncode, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(
-    "program", ["jax_basics.py", "jax_libraries.py", "jax_arguments.py", "jax_immutable.py"]
-)
-def test_programs_as_with_jax(program):
+@pytest.mark.parametrize("program", ["jax_libraries.py", "jax_arguments.py", "jax_immutable.py"])
+def test_programs_as_with_jax(program, server):
     immutable = {"FUNGRAD_COMPAT_IMMUTABLE": "1"} if program == "jax_immutable.py" else {}
-    code, text = python(
-        *(
-            "-W",
-            "error",
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "fungrad.compat.jax",
-            "-p",
-            "no:cacheprovider",
-        ),
-        str(Path(__file__).parent / program),
-        **immutable,
-    )
+    file = str(Path(__file__).with_name(program))
+    done = server.run(*PYTEST, file, **BITS_32, **NO_PLUGINS, **immutable)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_basics_as_users_start_them():
+    """With the plugins that are installed: ours has to be there before one of them imports `jax`."""
+    code, text = python("-W", "error", *PYTEST, str(Path(__file__).with_name("jax_basics.py")))
     assert code == 0, text
 
 
@@ -56,11 +41,11 @@ def test_without_being_asked_nothing_is_installed():
     assert (code, text) == (0, "False False\n")
 
 
-def test_immutable():
+def test_immutable(server):
     program = "import jax.numpy as jnp\nx = jnp.ones(2)\nx[0] = 2"
-    code, text = python("-m", "fungrad.compat.jax", "-c", program, FUNGRAD_COMPAT_IMMUTABLE="1")
-    assert code == 1
-    assert "TypeError: JAX arrays are immutable" in text
+    done = server.run("-m", "fungrad.compat.jax", "-c", program, FUNGRAD_COMPAT_IMMUTABLE="1")
+    assert done.returncode == 1
+    assert "TypeError: JAX arrays are immutable" in done.stderr
 
 
 SPAWNING = """
@@ -85,6 +70,7 @@ def test_spawned_processes(tmp_path):
 
 
 POOL = """
+import sys
 import fungrad.compat.jax, jax, jax.numpy as jnp
 from joblib import Parallel, delayed, parallel_config
 
@@ -92,8 +78,10 @@ def slope(x):
     return jax.grad(lambda x: jnp.sum(x**2) * jnp.float32(1))(x)
 
 if __name__ == "__main__":
-    with parallel_config("loky"{}):
-        print(Parallel(n_jobs=2)(delayed(slope)(jnp.arange(2.0) + 0.5) for _ in range(1)))
+    for options in {"initializer": fungrad.compat.jax.install}, {}:
+        print(*options, file=sys.stderr, flush=True)
+        with parallel_config("loky", **options):
+            print(Parallel(n_jobs=2)(delayed(slope)(jnp.arange(2.0) + 0.5) for _ in range(1)))
 """
 
 
@@ -101,13 +89,11 @@ def test_processes_of_other_libraries_call_install_first(tmp_path):
     """Without it they would compute by other rules; that is an error."""
     pytest.importorskip("joblib")
     file = tmp_path / "program.py"
-    file.write_text(POOL.format(", initializer=fungrad.compat.jax.install"))
-    code, text = python("-m", "fungrad.compat.jax", str(file))
-    assert (code, text) == (0, "[Array([1., 3.], dtype=float32)]\n")
-    file.write_text(POOL.format(""))
-    code, text = python("-m", "fungrad.compat.jax", str(file))
-    assert code == 1
-    assert "Have each process call fungrad.compat.jax.install first, as in joblib" in text
+    file.write_text(POOL)
+    done = start("-m", "fungrad.compat.jax", str(file), **BITS_32)
+    assert (done.returncode, done.stdout) == (1, "[Array([1., 3.], dtype=float32)]\n"), done.stderr
+    assert done.stderr.startswith("initializer\n\n")  # no word of the processes that called it
+    assert "Have each process call fungrad.compat.jax.install first, as in joblib" in done.stderr
 
 
 BOTH = """
@@ -127,19 +113,19 @@ print(type(jnp.ones(2)).__name__, type(anp.ones(2)).__name__, jnp.ones(2).dtype)
 
 
 @pytest.mark.parametrize("order", [("jax", "autograd"), ("autograd", "jax")])
-def test_beside_autograd(order):
-    code, text = python("-c", BOTH.format(*order), JAX_ENABLE_X64="1")
+def test_beside_autograd(order, server):
+    done = server.run("-c", BOTH.format(*order), JAX_ENABLE_X64="1")
     sines = "[0.84147098 0.90929743]\n"
-    assert (code, text) == (
+    assert (done.returncode, done.stdout + done.stderr) == (
         0,
         f"{sines}{sines}{[[2.0, 0.0], [0.0, 2.0]]} {[[2.0, 0.0], [0.0, 2.0]]}\nArray ndarray float64\n",
     )
 
 
-def test_names_and_signatures():
-    code, text = python("-W", "ignore", "-m", "tests.compat.jax_walk", "--json")
-    assert code == 0, text
-    found = json.loads(text)
+def test_names_and_signatures(server):
+    done = server.run("-m", "tests.compat.jax_walk", "--json", **BITS_32)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
     missing = {m: [n for n, why in k["absent"].items() if not why] for m, k in found.items()}
     assert not any(missing.values()), missing
     different = [f"{m}.{name}" for m, k in found.items() for name in k["differs"]]

@@ -4,7 +4,6 @@ import functools
 import math
 import operator
 import pickle
-import subprocess
 import sys
 import threading
 
@@ -27,6 +26,7 @@ import fungrad.numpy as fnp
 from fungrad.compat.numpy import install, scipys, stand_ins, tracing, uninstall
 from fungrad.core.tracer import Tracer
 from tests.compat import scipy_walk
+from tests.compat.processes import start
 
 HELD = {name: getattr(np, name) for name in ("zeros", "array", "asarray", "arange", "full")}
 
@@ -111,21 +111,21 @@ def slope(f, x, h=1e-6):
     return (f(x + h) - f(x - h)) / (2 * h)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_numpys_functions_take_what_is_traced(name):
-    f = FUNCTIONS[name]
-    plain = f(1.3)
+def test_numpys_functions_take_what_is_traced(subtests):
+    """All in one block: to enter one is to look through all modules."""
+    plain = {name: (f(1.3), f(0.7)) for name, f in FUNCTIONS.items()}
     with tracing():
-        assert f(1.3) == plain
-        value, gradient = fg.value_and_grad(f)(1.3)
-        jitted, tangent = fg.jit(f)(1.3), fg.jvp(f, (1.3,), (1.0,))[1]
-        mapped = fg.vmap(f)(np.array([1.3, 0.7]))
-        twice = fg.grad(fg.grad(f))(1.3)
-    np.testing.assert_allclose([value, jitted, mapped[0]], plain, rtol=1e-14)
-    np.testing.assert_allclose(mapped[1], f(0.7), rtol=1e-14)
-    np.testing.assert_allclose([gradient, tangent], slope(f, 1.3), rtol=1e-7)
-    with tracing():
-        np.testing.assert_allclose(twice, slope(fg.grad(f), 1.3), rtol=1e-6, atol=1e-8)
+        for name, f in FUNCTIONS.items():
+            with subtests.test(function=name):
+                assert (f(1.3), f(0.7)) == plain[name]
+                value, gradient = fg.value_and_grad(f)(1.3)
+                jitted, tangent = fg.jit(f)(1.3), fg.jvp(f, (1.3,), (1.0,))[1]
+                mapped = fg.vmap(f)(np.array([1.3, 0.7]))
+                twice = fg.grad(fg.grad(f))(1.3)
+                np.testing.assert_allclose([value, jitted, mapped[0]], plain[name][0], rtol=1e-14)
+                np.testing.assert_allclose(mapped[1], plain[name][1], rtol=1e-14)
+                np.testing.assert_allclose([gradient, tangent], slope(f, 1.3), rtol=1e-7)
+                np.testing.assert_allclose(twice, slope(fg.grad(f), 1.3), rtol=1e-6, atol=1e-8)
 
 
 def test_arange_with_traced_ends_has_a_length_that_is_known():
@@ -336,13 +336,14 @@ SCIPYS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SCIPYS)
-def test_scipys_functions(name):
-    f = SCIPYS[name]
+def test_scipys_functions(subtests):
     with tracing():
-        np.testing.assert_allclose(fg.grad(f)(1.1), slope(f, 1.1, 1e-5), rtol=2e-6)
-        twice = fg.grad(fg.grad(f))(1.1)
-        np.testing.assert_allclose(twice, slope(fg.grad(f), 1.1, 1e-5), rtol=1e-5, atol=1e-7)
+        for name, f in SCIPYS.items():
+            with subtests.test(function=name):
+                np.testing.assert_allclose(fg.grad(f)(1.1), slope(f, 1.1, 1e-5), rtol=2e-6)
+                twice = fg.grad(fg.grad(f))(1.1)
+                expected = slope(fg.grad(f), 1.1, 1e-5)
+                np.testing.assert_allclose(twice, expected, rtol=1e-5, atol=1e-7)
 
 
 def test_distributions_of_one_class_keep_their_supports():
@@ -372,9 +373,8 @@ print(fg.grad(lambda x: scipy.linalg.toeplitz([x, x * x]).sum())(3.0))
 
 
 def test_programs_and_modules_imported_later():
-    command = [sys.executable, "-m", "fungrad.compat.numpy", "-c", PROGRAM]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert run.stdout.split() == ["7.0", "14.0"], run.stderr
+    done = start("-m", "fungrad.compat.numpy", "-c", PROGRAM)
+    assert done.stdout.split() == ["7.0", "14.0"], done.stderr
 
 
 def test_constants_are_refused_where_it_is_off():

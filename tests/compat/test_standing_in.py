@@ -1,14 +1,11 @@
 """A package in the place of a library: what is imported, run and missing, of a made-up library in processes of its own."""
 
-import os
-import subprocess
-import sys
 import textwrap
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.compat.processes import ROOT
+
 FILES = {
     "ours/__init__.py": """
         from fungrad.compat.standing_in import stand_in
@@ -93,42 +90,41 @@ def folder(tmp_path_factory):
     return root
 
 
-def python(folder, *arguments, fails=False):
-    """Return what a process in an empty folder prints, which finds the library and ours on its path."""
-    (folder / "elsewhere").mkdir(exist_ok=True)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(folder)])}
-    done = subprocess.run(
-        [sys.executable, "-W", "error", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=folder / "elsewhere",
-        env=environment,
-    )
-    assert fails == bool(done.returncode), done.stderr
-    return done.stderr if fails else done.stdout
+@pytest.fixture
+def python(folder, server):
+    """Return what gives the output of a process in an empty folder, which finds the library and ours on its path."""
+    elsewhere = folder / "elsewhere"
+    elsewhere.mkdir(exist_ok=True)
+
+    def python(*arguments, fails=False, **variables):
+        done = server.run(*arguments, cwd=elsewhere, path=(ROOT, folder), **variables)
+        assert fails == bool(done.returncode), done.stderr
+        return done.stderr if fails else done.stdout
+
+    return python
 
 
-def test_modules_stand_in_and_say_what_they_lack(folder):
-    python(folder, "-m", "ours", str(folder / "checks.py"))
+def test_modules_stand_in_and_say_what_they_lack(folder, python):
+    python("-m", "ours", str(folder / "checks.py"))
 
 
-def test_programs_modules_and_code_run(folder):
+def test_programs_modules_and_code_run(folder, python):
     program = str(folder / "program.py")
-    assert python(folder, "-m", "ours", program, "a", "-m") == "['a', '-m'] __main__ 1\n"
-    assert python(folder, "-m", "ours", "-m", "program", "a") == "['a'] __main__ 1\n"
-    assert python(folder, "-m", "ours", "-c", "import program", "a") == "['a'] program 1\n"
-    assert python(folder, program) == "[] __main__ the real one\n"
+    assert python("-m", "ours", program, "a", "-m") == "['a', '-m'] __main__ 1\n"
+    assert python("-m", "ours", "-m", "program", "a") == "['a'] __main__ 1\n"
+    assert python("-m", "ours", "-c", "import program", "a") == "['a'] program 1\n"
+    assert python(program) == "[] __main__ the real one\n"
     usage = "usage: python -m ours program.py | -m module | -c code, and arguments"
-    assert python(folder, "-m", "ours", fails=True).strip() == usage
-    assert "division by zero" in python(folder, "-m", "ours", "-c", "1 / 0", fails=True)
+    assert python("-m", "ours", fails=True).strip() == usage
+    assert "division by zero" in python("-m", "ours", "-c", "1 / 0", fails=True)
 
 
-def test_pytest_runs_with_it(folder):
+def test_pytest_runs_with_it(folder, python):
     plain = ("-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder / "test_it.py"))
-    assert "1 passed" in python(folder, *plain, "-p", "ours")
+    assert "1 passed" in python(*plain, "-p", "ours", PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
 
 
-def test_a_library_that_has_been_imported_stays(folder):
-    text = python(folder, "-c", "import somelib, ours; ours.install()", fails=True)
+def test_a_library_that_has_been_imported_stays(python):
+    text = python("-c", "import somelib, ours; ours.install()", fails=True)
     assert "RuntimeError: somelib has been imported already, from " in text
     assert "Install before anything imports somelib" in text
