@@ -9,6 +9,10 @@ PEERS_VENV ?= .venv-peers
 ECOSYSTEM_VENV ?= .venv-ecosystem
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 FUZZ_S ?= 600
+PART ?=
+DAY ?=
+SINCE ?= HEAD
+NAMES ?=
 ROWS ?=
 
 # The GPU commands use $(VENV), into which CuPy is installed by hand (pip install -e '.[cuda12]'), or a
@@ -16,18 +20,31 @@ ROWS ?=
 GPU_PYTHON ?= $(VENV)/bin/python
 GPU_READY = $(if $(filter $(VENV)/bin/python,$(GPU_PYTHON)),$(VENV)/.test)
 
+RUN = -n $(WORKERS) --dist worksteal --durations=20 $(if $(DAY),--day=$(DAY))
+ALL = $(ALONE) tests fungrad notebooks
+QUICK = tests/core tests/transforms tests/control tests/test_primitives.py tests/test_compositions.py tests/test_layers.py \
+	tests/introductions tests/compile/test_kernels.py tests/lax/test_slicing.py tests/numpy/test_products.py \
+	tests/scipy/test_optimize.py tests/random/test_keys.py tests/nn/test_nn.py tests/optim/test_projections.py \
+	tests/training/test_batches.py tests/show/test_stages.py tests/compat/test_standing_in.py tests/distributed/test_sharding.py
+
+# Profiles of processors. Each library has its own way of being told what not to use: kernels, NumPy, OpenBLAS.
+WITHOUT_AVX512 = FUNGRAD_DISABLE_CPU_FEATURES=avx512f NPY_DISABLE_CPU_FEATURES="X86_V4 AVX512_ICL AVX512_SPR" OPENBLAS_CORETYPE=Haswell
+WITHOUT_AVX2 = FUNGRAD_DISABLE_CPU_FEATURES=avx NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4 AVX512_ICL AVX512_SPR" OPENBLAS_CORETYPE=Nehalem
+ARITHMETIC = tests/compile tests/numpy tests/scipy tests/random tests/test_programs.py tests/test_compositions.py fungrad
+
 # What starts processes that wait for one another is run by itself, by test-distributed.
 ALONE = $(addprefix --ignore=tests/distributed/, test_ranks.py test_tasks.py test_checkpoints.py test_learning.py)
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+unexport PYTHONDONTWRITEBYTECODE # what pytest makes of asserts takes half a minute to compile anew
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo examples pictures notebooks test test-native test-all test-peers test-distributed distributed-tables test-ecosystem ecosystem-table fuzz lint format environments docs-grid docs readme-table first-steps package bench gpu-test gpu-bench clean
+.PHONY: help demo examples pictures notebooks quick test affected test-rest test-whole durations mutants test-native test-processors test-all test-peers test-distributed distributed-tables test-ecosystem ecosystem-table fuzz lint format environments docs-grid docs readme-table first-steps package bench gpu-test gpu-bench clean
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-20s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.demo ## train a network on handwritten digits (examples/digits.py)
 	$(VENV)/bin/python examples/digits.py
@@ -41,15 +58,37 @@ pictures: $(VENV)/.demo ## likewise, and draw the gallery of the README
 notebooks: $(VENV)/.test ## run the notebooks and store what they show
 	$(VENV)/bin/python tools/notebooks.py
 
-test: $(VENV)/.test ## run the tests, the docstring examples and the notebooks
-	$(VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal --nbmake $(ALONE) tests fungrad notebooks
+quick: $(VENV)/.test ## run the tests of the ground floors, with few cases of tables, and one path through each package
+	$(VENV)/bin/python -m pytest $(RUN) --tier=quick $(QUICK)
+
+test: $(VENV)/.test ## run the tests of the day: all but slow ones, with a sample of large grids (DAY=3 for that of another day)
+	$(VENV)/bin/python -m pytest $(RUN) --tier=daily --nbmake $(ALL)
+
+affected: $(VENV)/.test ## run the tests of the day that concern what changed since SINCE (HEAD)
+	$(VENV)/bin/python -m pytest $(RUN) --tier=daily $(ALONE) $$($(VENV)/bin/python -m tests.affected $(SINCE))
+
+test-rest: $(VENV)/.test ## run what `make test` leaves out, or a part of it: PART=1/4
+	$(VENV)/bin/python -m pytest $(RUN) --rest=$(or $(PART),1/1) --nbmake $(ALL)
+
+test-whole: $(VENV)/.test ## run all tests, docstring examples and notebooks
+	$(VENV)/bin/python -m pytest $(RUN) --nbmake $(ALL)
+
+durations: $(VENV)/.test ## run all tests and write tests/slow.txt: which of them are slow
+	$(VENV)/bin/python -m pytest $(RUN) --measure=tests/slow.txt --nbmake $(ALL)
+
+mutants: $(VENV)/.test ## plant small mistakes, one at a time, and see which test catches each
+	$(VENV)/bin/python -m tests.mutants $(NAMES)
 
 test-native: $(VENV)/.test ## run compositions of transforms with kernels in each program
-	FUNGRAD_COMPILE=eager $(VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal tests/test_compositions.py tests/transforms/test_float_warnings.py
+	FUNGRAD_COMPILE=eager $(VENV)/bin/python -m pytest $(RUN) tests/test_compositions.py tests/transforms/test_float_warnings.py
 
-test-peers: $(PEERS_VENV)/.peers ## run the tests that compare with JAX and autograd
+test-processors: $(VENV)/.test ## run the tests of arithmetic as on processors without AVX-512, and without AVX2
+	$(WITHOUT_AVX512) $(VENV)/bin/python -m pytest $(RUN) --tier=daily $(ARITHMETIC)
+	$(WITHOUT_AVX2) $(VENV)/bin/python -m pytest $(RUN) --tier=daily $(ARITHMETIC)
+
+test-peers: $(PEERS_VENV)/.peers ## run the tests that compare with JAX and autograd, or a part of them: PART=1/4
 	$(PEERS_VENV)/bin/python -c 'import autograd, jax'
-	$(PEERS_VENV)/bin/python -m pytest -n $(WORKERS) tests/peers
+	$(PEERS_VENV)/bin/python -m pytest $(RUN) $(if $(PART),--rest=$(PART)) tests/peers
 
 test-distributed: $(VENV)/.distributed ## run programs on several processes of this machine, by MPI, Dask and Ray
 	$(VENV)/bin/python -c 'import distributed, mpi4py.MPI'

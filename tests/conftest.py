@@ -3,8 +3,11 @@
 import gc
 import importlib.util
 import os
+import shutil
+import tempfile
 import warnings
 import zlib
+from collections.abc import Generator
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
@@ -17,6 +20,7 @@ import pytest
 os.environ.setdefault("FUNGRAD_COMPILE", "off")
 
 import fungrad
+from tests import tiers
 
 # The oracles, for the tests that import them: JAX on the CPU, with float64 as NumPy has it.
 os.environ.setdefault("JAX_ENABLE_X64", "1")
@@ -40,6 +44,7 @@ collect_ignore_glob = [
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    tiers.add_options(parser)
     parser.addoption(
         "--backend",
         choices=["numpy", "cupy"],
@@ -72,6 +77,22 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["FUNGRAD_TEST_BACKEND"] = config.getoption("--backend")
     if config.getoption("--backend") == "cupy" and (reason := why_no_cupy()):
         pytest.exit(f"all tests skipped: --backend=cupy, but {reason}", returncode=0)
+    if "FUNGRAD_CACHE_DIR" not in os.environ:  # workers of xdist find it set
+        share_kernels(config)
+    tiers.configure(config)
+    config.pluginmanager.register(Freezing())
+
+
+def share_kernels(config: pytest.Config) -> None:
+    """Keep kernels in a folder of this run alone: each is compiled once, and none is of an earlier state of the code."""
+    folder = tempfile.mkdtemp(prefix="fungrad-tests-")
+    os.environ["FUNGRAD_CACHE_DIR"] = folder
+
+    def remove() -> None:
+        del os.environ["FUNGRAD_CACHE_DIR"]
+        shutil.rmtree(folder, ignore_errors=True)
+
+    config.add_cleanup(remove)
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
@@ -106,10 +127,27 @@ def is_of_devices(item: pytest.Item) -> bool:
     return bool(called) or not {"xp", "cupy"}.isdisjoint(item.fixturenames)
 
 
-def pytest_collection_finish() -> None:
-    """Leave what has been collected out of garbage collections: of some 50,000 tests, each takes more than a second."""
-    gc.collect()
-    gc.freeze()
+class Freezing:
+    """Leaves out of garbage collections what was alive before the tests of a file.
+
+    Else each collection takes seconds once some thousand tests have run, and some tests ask for many.
+    """
+
+    def pytest_collection_finish(self) -> None:
+        self.freeze()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(
+        self, item: pytest.Item, nextitem: pytest.Item | None
+    ) -> Generator[None, object, object]:
+        result = yield
+        if nextitem is not None and nextitem.path != item.path:
+            self.freeze()
+        return result
+
+    def freeze(self) -> None:
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ import pytest
 
 import fungrad
 from fungrad.core.examples import examples_of
+from tests.folding import each
 from tests.test_public import public_modules
 
 PACKAGE = Path(fungrad.__file__).parent
@@ -32,7 +33,7 @@ def is_own(value):
     )
 
 
-@pytest.mark.parametrize("name", public_modules())
+@each("name", public_modules)
 def test_all_that_can_be_called_has_an_example(name):
     found = shown(public_modules()[name])
     assert [x for x, value in found.items() if ">>>" not in (value.__doc__ or "")] == []
@@ -60,7 +61,7 @@ def test_examples_that_tables_give_run(name):
             assert not lines, "".join(lines)
 
 
-@pytest.mark.parametrize("name", public_modules())
+@each("name", public_modules)
 def test_examples_are_of_public_names(name):
     module, examples = public_modules()[name], examples_of(name)
     if hasattr(module, "__path__"):

@@ -8,6 +8,7 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.numpy.elsewhere import instead_of
 from fungrad.numpy.spellings import ADVICE, SPELLINGS
+from tests.folding import each
 
 
 def find(path):
@@ -17,7 +18,7 @@ def find(path):
     return value
 
 
-@pytest.mark.parametrize("here", SPELLINGS)
+@each("here", SPELLINGS)
 def test_what_a_row_suggests_exists_and_is_called_otherwise(here):
     find(here)
     names = SPELLINGS[here].split()
@@ -32,7 +33,7 @@ def test_a_name_has_one_row():
     assert sorted(names) == sorted(set(names))
 
 
-@pytest.mark.parametrize("name", ADVICE)
+@each("name", ADVICE)
 def test_what_advice_mentions_exists(name):
     for path in re.findall(r"fungrad\.([a-z_.0-9]*[a-z0-9])", ADVICE[name]):
         find(path)

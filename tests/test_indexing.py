@@ -817,3 +817,23 @@ def test_indices_of_a_subclass(key):
     np.testing.assert_array_equal(same, x)
     np.testing.assert_array_equal(taken, np.asarray(x[key(*indices)]) + 1)
     assert type(taken) is np.ndarray
+
+
+REPEATED = np.array([0, 2, 0, 1])
+OF_GRADIENTS = pytest.mark.parametrize(
+    "gradient",
+    [fg.grad, lambda f: fg.jit(fg.grad(f)), lambda f: lambda x: fg.vjp(f, x)[1](1.0)[0]],
+    ids=["grad", "jit", "vjp"],
+)
+
+
+@OF_GRADIENTS
+def test_elements_that_are_read_twice_have_both_derivatives(gradient):
+    f = lambda x: fnp.sum((x * 2)[REPEATED] * np.arange(1.0, 5))
+    np.testing.assert_array_equal(gradient(f)(np.ones(3)), [8, 8, 4])
+
+
+@OF_GRADIENTS
+def test_of_several_updates_of_an_element_the_last_alone_has_a_derivative(gradient):
+    f = lambda u: fnp.sum(fg.at(fnp.zeros(3))[REPEATED].set(u * 2) * np.arange(1.0, 4))
+    np.testing.assert_array_equal(gradient(f)(np.ones(4)), [0, 6, 2, 4])

@@ -86,6 +86,31 @@ def dotted(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the statements right within a node, and the branches of `try` and `match` that hold others."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+            yield child
+
+
+@functools.cache
+def importing(text: str) -> list[ast.AST]:
+    """Return what imports something, in whatever way: statements, and expressions with a name in a string."""
+    if any(word in text for word in ("import_module", "__import__", "modules")):
+        return [
+            node
+            for node in ast.walk(parsed(text))
+            if isinstance(node, ast.Import | ast.ImportFrom) or name_in_string(node)
+        ]
+    found, waiting = list[ast.AST](), [parsed(text)]
+    while waiting:  # expressions are most of a text, and import nothing here
+        for child in statements(waiting.pop()):
+            waiting.append(child)
+            if isinstance(child, ast.Import | ast.ImportFrom):
+                found.append(child)
+    return found
+
+
 def import_statements(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
     """Yield the imports that happen when a module is imported."""
     for child in ast.iter_child_nodes(node):
@@ -138,8 +163,8 @@ def imported(module: str, files: dict[str, Path], lazy: bool) -> Iterator[tuple[
     package = module.split(".")
     if files[module].name != "__init__.py":
         package.pop()
-    text = parsed(files[module].read_text("utf-8"))
-    nodes = list(ast.walk(text)) if lazy else list(import_statements(text))
+    text = files[module].read_text("utf-8")
+    nodes = importing(text) if lazy else list(import_statements(parsed(text)))
     for node in nodes:
         if isinstance(node, ast.Import | ast.ImportFrom):
             names = names_in(node, package, files)
@@ -155,7 +180,7 @@ def imports_by_name(root: Path) -> set[str]:
     return {
         module
         for module, path in modules(root).items()
-        if "?" in map(name_in_string, ast.walk(parsed(path.read_text("utf-8"))))
+        if "?" in map(name_in_string, importing(path.read_text("utf-8")))
     }
 
 
@@ -202,7 +227,7 @@ def function_lengths(root: Path) -> dict[str, int]:
     """Count the lines of every function, those of functions within it too, without its docstring."""
 
     def lengths(node: ast.AST, inside: str) -> Iterator[tuple[str, int]]:
-        for child in ast.iter_child_nodes(node):
+        for child in statements(node):
             name = f"{inside}.{getattr(child, 'name', '')}".rstrip(".")
             if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
                 text = child.body[0]

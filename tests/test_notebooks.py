@@ -6,10 +6,13 @@
 import copy
 import re
 
-import nbformat
 import pytest
 
-from tools.notebooks import FOLDER, METADATA, faults
+nbformat = pytest.importorskip("nbformat")
+pytest.importorskip("nbclient")  # tools.notebooks needs it, and pictures
+pytest.importorskip("PIL")
+
+from tools.notebooks import FOLDER, METADATA, faults  # noqa: E402
 
 PATHS = sorted(FOLDER.glob("*.ipynb"))
 

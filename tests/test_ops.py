@@ -83,3 +83,9 @@ def test_errors():
         fg.jit(ops.segment_max)(data, IDS)
     with pytest.raises(ValueError, match=r"broadcast"):
         ops.segment_sum(fnp.ones(3), IDS)
+
+
+def test_negative_segments_are_left_out_however_far_from_0():
+    ids = np.array([0, -1, 1, -2, -3])
+    found = fg.jit(lambda x: fg.ops.segment_sum(x, ids, 2))(np.array([1.0, 2.0, 4.0, 8.0, 16.0]))
+    np.testing.assert_array_equal(found, [1, 4])

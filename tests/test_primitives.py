@@ -25,16 +25,14 @@ from tests.samples import modules, rows
 from tests.samples.row import Sample, integers, reals
 
 ROWS = rows()
-CASES = [
-    pytest.param(sample, name, id=f"{sample}-{name}")
-    for sample in ROWS
-    for name in checks_of(sample)
-]
 
 
-@pytest.mark.parametrize(("sample", "name"), CASES)
-def test_rule(sample, name):
-    CHECKS[name](sample)
+@pytest.mark.whole
+@pytest.mark.parametrize("sample", ROWS, ids=str)
+def test_rules(sample, subtests):
+    for name in checks_of(sample):
+        with subtests.test(name):
+            CHECKS[name](sample)
 
 
 STAND_IN = make_module()

@@ -1,5 +1,6 @@
 """The site has everything, by its lists alone: Sphinx is not needed. README.md's figures are those of the results."""
 
+import functools
 import importlib.util
 import pkgutil
 import re
@@ -10,11 +11,15 @@ import pytest
 import fungrad
 from benchmarks import tables
 from docs import pages
+from tests.folding import each
 from tools import links
 
 ROOT = Path(__file__).parent.parent
 WRITTEN = sorted((ROOT / "docs").glob("*.md"))
 MARKDOWN = [*WRITTEN, *ROOT.glob("*.md"), *ROOT.glob("benchmarks/**/*.md")]
+
+
+public_modules = functools.cache(pages.public_modules)
 
 
 @pytest.fixture(scope="module")
@@ -79,9 +84,9 @@ def test_every_public_module_has_a_page(made):
     assert "api/fungrad.scipy.sparse.linalg.rst" in made
 
 
-@pytest.mark.parametrize("name", pages.public_modules())
+@each("name", public_modules)
 def test_every_public_name_is_described(name, made):
-    module = pages.public_modules()[name]
+    module = public_modules()[name]
     text = "".join(
         t for page, t in made.items() if re.fullmatch(rf"api/{re.escape(name)}(-\w+)?\.rst", page)
     )
@@ -158,7 +163,7 @@ def test_figures_are_written_between_marks():
     ]
 
 
-@pytest.mark.parametrize("path", MARKDOWN, ids=lambda path: path.relative_to(ROOT).as_posix())
+@each("path", MARKDOWN, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_links_of_written_pages_lead_somewhere(path):
     text = re.sub(r"^```.*?^```|`[^`\n]*`", "", path.read_text("utf-8"), flags=re.M | re.S)
     targets = re.findall(r"\]\(([^)\s]+)\)|(?:src|href)=\"([^\"]+)\"", text)

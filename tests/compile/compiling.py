@@ -40,23 +40,27 @@ def compare(function, args, ulps):
     """Check results with kernels against those without.
 
     Floating-point numbers are within so many units in the last place of the largest one of an array; with 0, equal.
+    Return both.
     """
     expected, weak = run(function, args, "off")
     found, weak_too = run(function, args, "eager")
     assert weak_too == weak
-    for x, y in zip(found, expected, strict=True):
-        assert type(x) is type(y)
-        assert (x.dtype, x.shape) == (y.dtype, y.shape)
+    for number, (x, y) in enumerate(zip(found, expected, strict=True)):
+        which = f"result {number}, {y.dtype}{[*y.shape]}"
+        assert type(x) is type(y), which
+        assert (x.dtype, x.shape) == (y.dtype, y.shape), which
         if ulps and x.dtype.kind in "fc":
             largest = np.abs(y).max(initial=np.finfo(y.dtype).tiny)
-            assert np.abs(x - y).max(initial=0) <= ulps * np.finfo(x.dtype).eps * largest
+            apart = np.abs(x - y).max(initial=0)
+            assert apart <= ulps * np.finfo(x.dtype).eps * largest, which
         else:
-            np.testing.assert_array_equal(x, y)
+            np.testing.assert_array_equal(x, y, which)
     own = [x for x in found if isinstance(x, np.ndarray)]
     others = [x for x in fg.tree.leaves(args) if isinstance(x, np.ndarray)]
     for n, x in enumerate(own):
         assert x.flags.writeable
         assert not any(np.shares_memory(x, z) for z in [*own[:n], *others])
+    return found, expected
 
 
 def routines(function, args):

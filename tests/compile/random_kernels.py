@@ -366,12 +366,25 @@ def of_one_operation(
     spread: bool = False,
 ) -> Kernel:
     """Return the kernel of an operation of operands of these dtypes; `spread`: without axes."""
+    return of_operations([(operation, dtype, len(operands))], operands, space, spread)
+
+
+def of_operations(
+    operations: Sequence[tuple[str, Any, int]],
+    operands: Sequence[Any],
+    space: tuple[int, ...],
+    spread: bool = False,
+) -> Kernel:
+    """Return the kernel of several operations: name and dtype of each, and of how many operands, from the first on."""
     axes = () if spread else tuple(range(len(space)))
     types = [ArrayType(() if spread else space, np.dtype(d)) for d in operands]
     nodes = [Node("load", t.dtype, (), k) for k, t in enumerate(types)]
-    nodes.append(Node(operation, np.dtype(dtype), tuple(range(len(types)))))
-    out = Output(len(types), ArrayType(space, np.dtype(dtype)), True)
-    return Kernel(space, 0, tuple(Access(t, axes) for t in types), tuple(nodes), (out,)).check()
+    outputs = []
+    for operation, dtype, count in operations:
+        outputs.append(Output(len(nodes), ArrayType(space, np.dtype(dtype)), True))
+        nodes.append(Node(operation, np.dtype(dtype), tuple(range(count))))
+    accesses = tuple([Access(t, axes) for t in types])
+    return Kernel(space, 0, accesses, tuple(nodes), tuple(outputs)).check()
 
 
 def outcomes(

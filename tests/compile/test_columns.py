@@ -19,6 +19,8 @@ pytestmark = needs_compiler
 
 RNG = np.random.default_rng(0)
 SHAPES = [(1, 7), (2, 1), (5, 4), (9, 16), (8, 17), (100, 33), (33, 700), (3, 2500), (6, 5, 31)]
+FEW = [(2, 1), (8, 17), (33, 700), (6, 5, 31)]
+"""Shapes for dtypes as long as others that have all shapes."""
 
 
 def data(shape, dtype):
@@ -54,7 +56,7 @@ def centered(x, w):
 @pytest.mark.parametrize("dtype", ["i1", "u2", "i4", "u8", "i8", "f2", "f4", "f8"])
 @pytest.mark.parametrize("f", [sums, extremes, truths, centered])
 def test_columns_have_the_bits_of_numpy(mode, f, dtype):
-    for shape in SHAPES:
+    for shape in FEW if dtype in ("u2", "u8", "i8") else SHAPES:
         x = data(shape, dtype)
         # Routines round sums of float16 once, NumPy each partial sum.
         ulps = 8 if dtype == "f2" else 0
@@ -96,7 +98,8 @@ PROGRAMS = [
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("f", PROGRAMS, ids=range(len(PROGRAMS)))
 def test_programs_of_columns(mode, f, dtype):
-    for shape in [(70, 41), (20, 300), (300, 16), (40, 9000)]:
+    shapes = [(70, 41), (20, 300), (300, 16), (40, 9000)]
+    for shape in shapes if dtype == "f8" else shapes[1::2]:
         x = np.sin(np.arange(np.prod(shape))).reshape(shape).astype(dtype)
         compare(f, (x,), 300)
     assert any("reduce" in str(k) for k in kernels(f, x))
@@ -171,7 +174,7 @@ def test_random_kernels_in_columns(seed, monkeypatch):
     monkeypatch.setattr(columns, "TILE", 64 << seed % 3)
     rng = np.random.default_rng(1000 + seed)
     drawn = []
-    while len(drawn) < 8:
+    while len(drawn) < 6:
         kernel, arguments = rk.random_kernel(rng)
         kernel = turned(kernel)
         if in_columns(kernel):

@@ -221,3 +221,11 @@ def test_derivatives_and_batches():
 def test_donated_arguments_may_be_overwritten():
     f = fg.jit(two, donate_argnums=0)
     np.testing.assert_array_equal(f(X.copy()), two(X))
+
+
+@needs_compiler
+def test_long_rows_of_several_pieces():
+    """A piece that is not the first of a row is computed in blocks too."""
+    x, y = RNG.normal(size=20_000), RNG.normal(size=20_011)
+    compare(lambda x, y: fnp.concatenate([x, y]) * 2 + 1, (x, y), 0)
+    compare(lambda x: fnp.pad(x, (3, 5)) * 2 + 1, (x,), 0)

@@ -32,8 +32,12 @@ def compiled(kernel):
 def check(kernel, function, arguments):
     expected, found = rk.outcomes(kernel, function, arguments)
     assert (found is None) == (expected is None)
-    for x, y in zip(found or (), expected or (), strict=True):
-        rk.assert_equal_bits(x, y)
+    for output, x, y in zip(kernel.outputs, found or (), expected or (), strict=found is not None):
+        try:
+            rk.assert_equal_bits(x, y)
+        except AssertionError as error:
+            error.add_note(f"{kernel.nodes[output.node]} of {arguments}")
+            raise
     return found is not None
 
 
@@ -86,7 +90,8 @@ PLACES = [((67,), False), ((67,), True), ((), False)]
 """Index spaces, and whether operands have no axes: operations of vectors, of rows, of single numbers."""
 
 
-def _kernels_of(dtype, places):
+def _operations_of(dtype):
+    """Return the operations of a dtype: name, dtype of the result, and number of operands."""
     if dtype.kind == "f":
         names = [(n, 1) for n in ONE] + [(n, 2) for n in TWO]
     elif dtype.kind == "b":
@@ -94,16 +99,13 @@ def _kernels_of(dtype, places):
     else:
         names = [("not", 1)] + [(n, 1) for n in ("neg", "abs") if dtype.kind == "i"]
         names += [(n, 2) for n in ("add", "sub", "mul", "max", "min", "and", "or", "xor")]
-    names += [(n, 2) for n in COMPARISONS]
-    for space, spread in places:
-        for name, count in names:
-            result = BOOL if name in COMPARISONS else dtype
-            yield rk.of_one_operation(name, result, [dtype] * count, space, spread)
+    return [(n, dtype, count) for n, count in names] + [(n, BOOL, 2) for n in COMPARISONS]
 
 
 @pytest.mark.parametrize("dtype", [*INTEGERS, BOOL], ids=str)
 def test_operations_of_integers_at_their_limits(dtype):
-    kernels = list(_kernels_of(dtype, PLACES))
+    operations = _operations_of(dtype)
+    kernels = [rk.of_operations(operations, [dtype] * 2, space, spread) for space, spread in PLACES]
     if dtype.kind == "b":
         numbers = np.array([False, True])
     else:
@@ -146,7 +148,9 @@ def test_conversions(source):
         numbers = np.array([limits.min, limits.max, *kept], source)
     made = [("convert", d) for d in targets if d.kind != "b"]
     made += [("bitcast", d) for d in INTEGERS + FLOATS if d.itemsize == source.itemsize != 1]
-    kernels = [rk.of_one_operation(n, d, [source], s) for n, d in made for s in ((), (37,))]
+    sizes = sorted({d.itemsize for _, d in made})  # which vectors are as long as
+    groups = [[(n, d, 1) for n, d in made if d.itemsize == size] for size in sizes]
+    kernels = [rk.of_operations(group, [source], s) for group in groups for s in ((), (37,))]
     for kernel, function in zip(kernels, host.compile_kernels(kernels), strict=True):
         for number in numbers:
             assert check(kernel, function, [np.full(kernel.space, number, source)[()]])
@@ -166,8 +170,11 @@ def special(dtype):
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_operations_of_special_numbers(dtype):
     """A division by zero, an invalid operation and an overflow are reported, an underflow is not."""
-    for place in [((), False), ((19,), False)]:
-        kernels = list(_kernels_of(dtype, [place]))
+    for space in ((), (19,)):
+        kernels = [
+            rk.of_one_operation(name, result, [dtype] * count, space)
+            for name, result, count in _operations_of(dtype)
+        ]
         for kernel, function in zip(kernels, host.compile_kernels(kernels), strict=True):
             name = kernel.nodes[-1].operation
             for given in itertools.product(special(dtype), repeat=len(kernel.operands)):

@@ -302,3 +302,25 @@ def test_transposes(f, left):
             for e in expr.equations
             if e.primitive.name not in ("reshape", "broadcast")
         ] == left
+
+
+def test_transposes_that_do_not_commute():
+    x = np.arange(24.0).reshape(2, 3, 4)
+    f = lambda x: fnp.transpose(fnp.transpose(x, (1, 2, 0)), (1, 0, 2)) + 1
+    np.testing.assert_array_equal(fg.jit(f)(x), f(x))
+
+
+def test_a_product_with_a_complex_1_stays():
+    z = np.array([complex(np.inf, 1.0), complex(1.0, -0.0)])
+    assert names(lambda z: [mul(z, full(type_of(z), 1 + 0j))], z) == ["broadcast", "multiply"]
+    with np.errstate(invalid="ignore"):
+        found, expected = fg.jit(lambda z: z * np.complex128(1))(z), z * np.complex128(1)
+    assert found.tobytes() == expected.tobytes()
+
+
+def test_what_is_set_in_zeros_is_added_to_what_these_are_added_to():
+    def f(x, u, i):
+        return x + fg.lax.dynamic_update_slice(fnp.zeros(5), u, (i,))
+
+    x, u = np.arange(5.0), np.array([10.0, 20.0])
+    np.testing.assert_array_equal(fg.jit(f)(x, u, 2), [0, 1, 12, 23, 4])

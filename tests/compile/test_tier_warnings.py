@@ -184,3 +184,11 @@ def test_warnings_of_what_does_not_matter(case):
     expected, found = both(UNUSED[case], Z)
     assert expected[1]
     assert_same_reports(expected, found)
+
+
+@pytest.mark.parametrize("kind", ["warn", "raise"])
+def test_underflows_are_reported_where_that_is_asked_for(kind):
+    with np.errstate(under=kind):
+        expected, found = both(lambda x: x * x * 1e-200 + x, np.full(20, 1e-200))
+    assert "underflow" in (expected[0] if kind == "raise" else expected[1][0][0])
+    assert_same_reports(expected, found)

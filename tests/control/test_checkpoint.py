@@ -18,7 +18,7 @@ from fungrad.ad_checkpoint import (
     remat,
     saved_residuals,
 )
-from fungrad.callback import pure_callback
+from fungrad.callback import io_callback, pure_callback
 from fungrad.compile.lower import Program
 from fungrad.experimental.jet import jet
 from fungrad.primitives.contraction import DotGeneral
@@ -447,3 +447,15 @@ def test_a_function_that_closes_over_what_is_differentiated():
         return lambda w: c(lambda x: fnp.sin(w @ x).sum())(X)
 
     close(fg.grad(loss(checkpoint))(W), fg.grad(loss(identity))(W))
+
+
+def test_results_of_effects_are_kept():
+    calls = []
+
+    def draw():
+        calls.append(1)
+        return np.float64(len(calls))
+
+    f = checkpoint(lambda x: fnp.sin(x * io_callback(draw, np.float64(0))))
+    assert fg.jit(fg.grad(f))(0.5) == np.cos(0.5)
+    assert len(calls) == 1

@@ -330,3 +330,34 @@ def test_steps_may_return_a_buffer_that_they_fill_anew():
         found = fg.lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, step(*c)), start)[1]
         fill(9)
         np.testing.assert_array_equal(found, np.zeros(size))
+
+
+# By hand: what each construct means, whatever else there is to compare it with
+
+
+@pytest.mark.parametrize("around", [lambda f: f, fg.jit])
+def test_choices_by_hand(around):
+    choose = lambda x: lax.cond(x > 0, lambda x: x * x, lambda x: -x, x)
+    assert [around(choose)(x) for x in (-2.0, 3.0)] == [2, 9]
+    np.testing.assert_array_equal(around(fg.vmap(choose))(np.array([-2.0, 1.0, 3.0])), [2, 1, 9])
+    pick = lambda i: lax.switch(i, [lambda: 1.0, lambda: 2.0, lambda: 3.0])
+    assert [around(pick)(i) for i in (-1, 0, 1, 2, 3)] == [1, 1, 2, 3, 3]
+
+
+@pytest.mark.parametrize("around", [lambda f: f, fg.jit])
+def test_loops_by_hand(around):
+    double = lambda x: lax.while_loop(lambda c: c < 5, lambda c: c * 2, x)
+    np.testing.assert_array_equal(around(fg.vmap(double))(np.array([1.0, 3.0, 7.0])), [8, 6, 7])
+
+    def run(c, xs):  # the powers of the first carry are those of its squares
+        return lax.scan(lambda c, x: (c * c * x, c), c, xs)
+
+    xs = np.array([2.0, 3.0])
+    last, before = around(run)(2.0, xs)  # 2, 2 * 2 * 2, 8 * 8 * 3
+    np.testing.assert_array_equal([last, *before], [192, 2, 8])
+    slope = around(fg.grad(lambda xs: run(2.0, xs)[0]))(xs)  # of c^4 x1^2 x2
+    np.testing.assert_array_equal(slope, [192, 64])
+    assert around(fg.grad(lambda c: run(c, xs)[0]))(2.0) == 384
+    lasts, stacked = around(fg.vmap(run, (0, None)))(np.array([1.0, 2.0, 3.0]), xs)
+    np.testing.assert_array_equal(lasts, [12, 192, 972])
+    np.testing.assert_array_equal(stacked, [[1, 2], [2, 8], [3, 18]])

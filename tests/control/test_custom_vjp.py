@@ -716,3 +716,10 @@ def test_a_derivative_by_what_is_closed_over_is_an_error_still():
 
     with pytest.raises(TypeError, match="closes over"):
         fg.grad(g)(3.0)
+
+
+def test_none_stands_for_all_leaves_of_an_argument():
+    f = custom_vjp(lambda tree, y: (tree["a"] + tree["b"]) * y)
+    f.defvjp(lambda tree, y: (f(tree, y), tree), lambda tree, ct: (None, 7 * ct))
+    of_tree, of_y = fg.grad(f, (0, 1))({"a": 2.0, "b": 3.0}, 4.0)
+    assert (of_tree, of_y) == ({"a": 0.0, "b": 0.0}, 7.0)

@@ -7,6 +7,7 @@ import pytest
 
 import fungrad as fg
 from fungrad import debug, lax
+from fungrad.callback import io_callback
 
 
 def fori(see, a):
@@ -98,3 +99,19 @@ def test_effects_happen_once(loop, name):
         f(2.0)
         fg.effects_barrier()
         assert len(seen) == COUNTS[loop]
+
+
+@pytest.mark.parametrize("around", [lambda f: f, fg.jit, fg.checkpoint])
+def test_results_of_effects_that_depend_on_no_carry_are_those_of_each_step(around):
+    seen = []
+
+    def draw():
+        seen.append(1)
+        return np.float64(len(seen))
+
+    def f(x):
+        step = lambda c, _: (c * io_callback(draw, np.float64(0)), None)
+        return lax.scan(step, x, None, length=3)[0]
+
+    assert fg.jit(fg.grad(around(f)))(1.0) == 6
+    assert len(seen) == 3

@@ -2,12 +2,11 @@
 
 import inspect
 
-import pytest
-
 import fungrad as fg
 from fungrad import callback, lax
 from fungrad.core.glossary import COMMON
 from fungrad.experimental import checkify
+from tests.folding import each
 
 FUNCTIONS = [
     fg.checkpoint,
@@ -25,7 +24,7 @@ FUNCTIONS = [
 ]
 
 
-@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__qualname__)
+@each("function", FUNCTIONS, ids=lambda f: f.__qualname__)
 def test_every_parameter_is_described(function):
     names = [name for name in inspect.signature(function).parameters if name != "self"]
     lines = inspect.getdoc(function).partition("\nParameters\n")[2].splitlines()

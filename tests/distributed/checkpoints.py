@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-import ml_dtypes
 import numpy as np
 import pytest
 
@@ -27,6 +26,7 @@ class Pair(NamedTuple):
 
 def tree(shift=0.0):
     """Return what is saved, whole."""
+    ml_dtypes = pytest.importorskip("ml_dtypes")
     w = np.arange(96.0).reshape(8, 12) + shift
     return {
         "w": {"rows": w, "columns": w.astype("f4"), "both": 1j * w, "crosswise": w + 1, "whole": w},

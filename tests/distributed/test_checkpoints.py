@@ -17,6 +17,7 @@ COUNTS = (1, 2, 4)
 def written(tmp_path_factory):
     """Folders that one, two and four processes have written, twice each."""
     needs_mpi()
+    pytest.importorskip("ml_dtypes")
     folder = tmp_path_factory.mktemp("written")
     for count in COUNTS:
         ended = launch(count, *PROGRAM, "write", str(folder / str(count)))

@@ -5,7 +5,12 @@ from __future__ import annotations
 import random
 from typing import NamedTuple
 
+import pytest
+
 from tests.fuzz.campaign import Mismatch
+
+pytest.importorskip("mpmath")
+
 from tests.scipy.test_special_mpmath import WALKS, faults
 
 CHUNK = 100

@@ -11,6 +11,7 @@ import scipy.special
 import fungrad as fg
 from fungrad import lax
 from tests.backends import fake_cupy
+from tests.folding import each
 from tests.numpy.checker import check_function
 
 X = np.array([[0.3, -0.7, 1.9], [2.2, -1.4, 0.6]])
@@ -285,7 +286,7 @@ def test_integers_that_do_not_fit():
         lax.add(np.array([1], np.uint8), 300)
 
 
-@pytest.mark.parametrize("name", names_of("arithmetic", "conversion", "special"))
+@each("name", names_of("arithmetic", "conversion", "special"))
 def test_documentation(name):
     text = inspect.getdoc(getattr(lax, name))
     assert text.splitlines()[0].endswith((".", ". "))

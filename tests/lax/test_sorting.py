@@ -112,3 +112,9 @@ def test_second_derivatives():
 def test_what_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_equal_keys_of_long_arrays_keep_their_order():
+    keys = np.random.default_rng(0).integers(0, 3, 1000)
+    _, places = lax.sort_key_val(keys, np.arange(1000))
+    np.testing.assert_array_equal(places, np.argsort(keys, kind="stable"))

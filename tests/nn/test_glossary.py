@@ -3,11 +3,10 @@
 import inspect
 import re
 
-import pytest
-
 from fungrad import nn
 from fungrad.nn import initializers
 from fungrad.nn.glossary import PARAMETERS, RAISES
+from tests.folding import each
 
 FUNCTIONS = {
     f"{module.__name__}.{name}": getattr(module, name)
@@ -17,7 +16,7 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@each("name", FUNCTIONS)
 def test_documentation_is_whole(name):
     text = inspect.getdoc(FUNCTIONS[name])
     section = re.search(r"\nParameters\n-+\n(.*?)(\n\n[A-Z]|\Z)", text, re.DOTALL)

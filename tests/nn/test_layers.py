@@ -1,6 +1,5 @@
 """`dropout` and `embedding` of fungrad.nn."""
 
-import ml_dtypes
 import numpy as np
 import pytest
 
@@ -8,10 +7,11 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax, nn, random
 from tests.compile.compiling import compare, needs_compiler
+from tests.optional import BFLOAT16
 
 KEY = random.key(7)
 X = np.random.default_rng(0).normal(size=(200, 50))
-DTYPES = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
+DTYPES = [np.float16, BFLOAT16, np.float32, np.float64]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

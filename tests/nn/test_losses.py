@@ -2,7 +2,6 @@
 
 import itertools
 
-import ml_dtypes
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -11,6 +10,7 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import nn
 from tests.compile.compiling import compare, needs_compiler
+from tests.optional import BFLOAT16, eps_of
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(2, 5, 7))
@@ -57,7 +57,7 @@ OF_ALL = {
 
 
 @pytest.mark.parametrize("name", [*LOSSES, *OF_ALL])
-@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32])
+@pytest.mark.parametrize("dtype", [np.float16, BFLOAT16, np.float32])
 def test_narrow_dtypes(name, dtype):
     """What is computed of narrow numbers is what float64 gives for them, rounded; jitted it is the same dtype."""
     f = getattr(nn, name)
@@ -70,7 +70,7 @@ def test_narrow_dtypes(name, dtype):
     for found in (f(*given), fg.jit(f)(*given)):
         assert found.dtype == np.dtype(dtype)
         error = np.abs(found.astype(float) - exact).max()
-        assert error <= max(float(ml_dtypes.finfo(dtype).eps), 2e-6) * scale
+        assert error <= max(eps_of(dtype), 2e-6) * scale
 
 
 @pytest.mark.parametrize("name", LOSSES)

@@ -2,7 +2,6 @@
 
 import functools
 
-import ml_dtypes
 import numpy as np
 import pytest
 
@@ -11,11 +10,12 @@ import fungrad.numpy as fnp
 from fungrad import lax, nn
 from fungrad.test_util import check_agreement
 from tests.compile.compiling import compare, needs_compiler
+from tests.optional import BFLOAT16, eps_of
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(3, 4, 2, 6)) * 3 + 1
 SCALE, BIAS = RNG.normal(size=6) + 1, RNG.normal(size=6)
-DTYPES = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
+DTYPES = [np.float16, BFLOAT16, np.float32, np.float64]
 
 
 def normalized(x, axes, epsilon=1e-5):
@@ -96,7 +96,7 @@ def test_precisions(name, dtype):
     if name in ("rms_norm", "layer_norm of axes in another order"):
         b = np.zeros((), dtype)  # else it is rounded twice
     expected = reference(*[np.asarray(a, np.float64) for a in (x, s, b)])
-    eps = float(ml_dtypes.finfo(dtype).eps)
+    eps = eps_of(dtype)
     for found in (f(x, s, b), fg.jit(f)(x, s, b)):
         assert (found.dtype, found.shape) == (np.dtype(dtype), expected.shape)
         np.testing.assert_allclose(
@@ -117,7 +117,7 @@ def test_statistics_of_two_bytes_are_those_of_float32(dtype):
         (nn.rms_norm, lambda x: x / np.sqrt(np.mean(x**2, -1, keepdims=True))),
         (lambda x: nn.group_norm(x, 2, epsilon=0), lambda x: in_groups(x, 2, 1, 0, 0)),
     ]:
-        eps = float(ml_dtypes.finfo(dtype).eps)
+        eps = eps_of(dtype)
         np.testing.assert_allclose(f(x).astype(float), g(wide), rtol=eps, atol=1e-3)
     running = np.zeros(1, np.float32), np.ones(1, np.float32)
     column = x[:1].T

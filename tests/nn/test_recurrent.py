@@ -2,7 +2,6 @@
 
 import functools
 
-import ml_dtypes
 import numpy as np
 import pytest
 
@@ -11,10 +10,11 @@ import fungrad.numpy as fnp
 from fungrad import lax, nn
 from fungrad.test_util import check_agreement
 from tests.compile.compiling import compare, needs_compiler
+from tests.optional import BFLOAT16, eps_of
 
 T, B, I, H = 6, 4, 3, 5
 RNG = np.random.default_rng(0)
-DTYPES = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
+DTYPES = [np.float16, BFLOAT16, np.float32, np.float64]
 XS = RNG.normal(size=(T, B, I))
 STATE = RNG.normal(size=(B, H)), RNG.normal(size=(B, H))
 LSTM = tuple(RNG.normal(size=s) for s in ((I, 4 * H), (H, 4 * H), (4 * H,)))
@@ -115,7 +115,7 @@ def test_precisions(name, dtype):
     f, reference, given = SEQUENCES[name]
     given = [np.asarray(a, dtype) for a in given]
     expected = reference(*[a.astype(float) for a in given])
-    eps = float(ml_dtypes.finfo(dtype).eps)
+    eps = eps_of(dtype)
     for found in (f(*given), fg.jit(f)(*given)):
         assert found.dtype == np.dtype(dtype)
         np.testing.assert_allclose(

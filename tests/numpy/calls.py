@@ -267,6 +267,7 @@ def functions() -> tuple[str, ...]:
     return tuple(names)
 
 
+@functools.cache
 def aliases() -> dict[str, str]:
     """Return for each second name of a function the one that has calls."""
     by_rule: dict[Any, str] = {}

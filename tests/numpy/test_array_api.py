@@ -11,6 +11,7 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.core import tree
 from tests.backends.fake_cupy import make_module
+from tests.folding import each
 
 # The standard's functions with their parameters; a default of None may also mean that there is none.
 
@@ -222,7 +223,7 @@ def parameters(line):
     return len([n for n in before[:slash] if n]), [n for n in before[slash:] if n != "/"], keywords
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@each("name", FUNCTIONS)
 def test_signature(name):
     """Everything can be passed as the standard says, by position and by name."""
     line, function = FUNCTIONS[name], find(fnp, name)

@@ -2,13 +2,13 @@
 
 import inspect
 
-import ml_dtypes
 import numpy as np
 import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
 from tests.numpy.checker import check_function
+from tests.optional import BFLOAT16
 
 RNG = np.random.default_rng(0)
 V = RNG.normal(size=5)
@@ -93,15 +93,21 @@ def test_numpys_own_function_on_tracers(name):
 
 
 @pytest.mark.parametrize("name", ["fftfreq", "rfftfreq"])
-@pytest.mark.parametrize("n", [1, 4, 7])
-def test_frequencies_of_a_dtype(name, n):
+@pytest.mark.parametrize("dtype", [np.float16, "float32", float, np.longdouble, BFLOAT16])
+def test_frequencies_of_a_dtype(dtype, name):
     ours, numpys = getattr(fnp.fft, name), getattr(np.fft, name)
-    for dtype in (np.float16, "float32", float, np.longdouble, ml_dtypes.bfloat16):
+    for n in (1, 4, 7):
         expected = numpys(n, np.asarray(0.3, np.result_type(dtype, float))[()]).astype(dtype)
         for f in (ours, fg.jit(ours, static_argnums=0, static_argnames="dtype")):
             found = f(n, 0.3, dtype=dtype)
             assert found.dtype == dtype
             np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("name", ["fftfreq", "rfftfreq"])
+@pytest.mark.parametrize("n", [1, 4, 7])
+def test_other_arguments_of_frequencies(name, n):
+    ours, numpys = getattr(fnp.fft, name), getattr(np.fft, name)
     assert ours(n, d=0.3, dtype=None, device="cpu").dtype == np.float64
     slope = fg.jacfwd(lambda d: ours(n, d, dtype=np.float32))(0.5)
     np.testing.assert_allclose(slope, -2.0 * numpys(n, 0.5), rtol=1e-6)

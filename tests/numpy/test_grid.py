@@ -6,21 +6,31 @@ import warnings
 import numpy as np
 import pytest
 
+from tests.folding import each
 from tests.numpy.calls import aliases, calls, functions
 from tests.numpy.grid import CELLS, GAPS, MADE_WITH, NOTES, PAGE, page, run, state
 
 
-@pytest.mark.parametrize("cell", CELLS)
-@pytest.mark.parametrize("name", functions())
-def test_cell(name, cell, pytestconfig):
+def check_cell(name, cell, backend="numpy"):
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", RuntimeWarning)
         found = state(name, cell)
         if found == "works":
-            run(name, cell, pytestconfig.getoption("--backend"))
+            run(name, cell, backend)
         elif found == "gap":
             with pytest.raises(Exception):  # noqa: B017, PT011 - each its own; the reason is in GAPS
                 run(name, cell)
+
+
+@each("cell", [cell for cell in CELLS if cell != "cupy"])
+@pytest.mark.parametrize("name", functions())
+def test_cells(name, cell):
+    check_cell(name, cell)
+
+
+@pytest.mark.parametrize("name", functions())
+def test_cell_of_cupy(name, xp):
+    check_cell(name, "cupy", xp.__name__)
 
 
 def test_every_function_has_a_call():

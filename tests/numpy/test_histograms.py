@@ -123,3 +123,9 @@ def test_booleans_are_counted_with_a_warning():
             counts, edges = f(V > 0, 2) if f is np.histogram else f(V > 0)
         np.testing.assert_array_equal(counts, [(V <= 0).sum(), (V > 0).sum()])
         np.testing.assert_array_equal(edges, [0, 0.5, 1])
+
+
+def test_the_last_bin_has_both_its_ends():
+    counts, edges = fg.jit(lambda x: fnp.histogram(x, 3))(np.array([0.0, 1.0, 2.0, 3.0]))
+    np.testing.assert_array_equal(counts, [1, 1, 2])
+    np.testing.assert_array_equal(edges, [0, 1, 2, 3])

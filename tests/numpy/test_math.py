@@ -3,7 +3,6 @@
 import math
 import warnings
 
-import mpmath
 import numpy as np
 import pytest
 
@@ -390,6 +389,7 @@ def test_derivatives_of_powers_at_zero(power):
     ("name", "b"), [("logaddexp", math.e), ("logaddexp2", 2.0), ("accumulate", math.e)]
 )
 def test_second_derivatives_of_logaddexp_keep_their_digits(name, b):
+    mpmath = pytest.importorskip("mpmath")
     f = lambda x, y: fnp.logaddexp.accumulate(fnp.stack([x, y]))[1]
     f = getattr(fnp, name, f)
     log = math.log(b)
@@ -478,3 +478,20 @@ def test_stop_gradient_makes_constants():
     assert fg.grad(fg.grad(f))(3.0, 2) == 0.0
     np.testing.assert_array_equal(fg.stop_gradient(X), X)
     np.testing.assert_array_equal(fg.vmap(fg.grad(lambda x: x * fg.stop_gradient(x)))(X[0]), X[0])
+
+
+@pytest.mark.parametrize("around", [lambda g: g, fg.jit])
+def test_where_keeps_back_infinite_slopes_of_what_is_not_chosen(around):
+    f = lambda x: fnp.sum(fnp.sqrt(fnp.where(x > 0, x, 0.0)))
+    with np.errstate(divide="ignore"):
+        slope = around(fg.grad(f))(np.array([0.0, 4.0, -1.0]))
+    np.testing.assert_array_equal(slope, [0, 0.25, 0])
+
+
+def test_differences_of_samples_that_are_not_spaced_evenly():
+    places = np.array([0.0, 1.0, 3.0, 4.0])
+    x = np.stack([places**2, 2 * places**2], 1)  # of which second order is exact
+    slopes = fg.jit(lambda x: fnp.gradient(x, places, axis=0, edge_order=2))(x)
+    np.testing.assert_allclose(slopes, np.stack([2 * places, 4 * places], 1), rtol=1e-14)
+    areas = fg.jit(lambda x: fnp.trapezoid(x, places, axis=0))(x)
+    np.testing.assert_allclose(areas, [23, 46], rtol=1e-15)

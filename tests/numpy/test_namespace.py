@@ -12,6 +12,7 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.numpy.exclusions import EXCLUDED
 from fungrad.numpy.rules import traced_functions
+from tests.folding import each
 
 MODULES = ("fft", "linalg")
 CLASSES = ("c_", "r_", "vectorize")  # our own, that have their methods in common with NumPy's
@@ -47,14 +48,14 @@ def test_every_name_of_a_submodule_is_here(module):
     assert sorted(set(numpys.__all__) - set(ours.__all__)) == []
 
 
-@pytest.mark.parametrize("name", sorted(EXCLUDED))
+@each("name", sorted(EXCLUDED))
 def test_an_excluded_name_gives_its_reason(name):
     with pytest.raises(AttributeError) as error:
         getattr(fnp, name)
     assert str(error.value) == f"fungrad.numpy has no {name!r}: {EXCLUDED[name]}"
 
 
-@pytest.mark.parametrize("name", sorted({*fnp.__all__} - {*MODULES, *CLASSES}))
+@each("name", sorted({*fnp.__all__} - {*MODULES, *CLASSES}))
 def test_names_are_numpys(name):
     value, numpys = getattr(fnp, name), getattr(np, name)
     if not callable(value) or isinstance(value, type):
@@ -63,7 +64,7 @@ def test_names_are_numpys(name):
         assert value.__wrapped__ is traced_functions[numpys]  # two names for one function
 
 
-@pytest.mark.parametrize("name", OURS)
+@each("name", OURS)
 def test_numpys_function_does_the_same_with_tracers(name):
     assert getattr(np, name) in traced_functions
     assert inspect.getdoc(getattr(fnp, name))
@@ -72,7 +73,7 @@ def test_numpys_function_does_the_same_with_tracers(name):
 ADDED = {"start", "descending"}  # of later versions of NumPy
 
 
-@pytest.mark.parametrize("name", PLAIN)
+@each("name", PLAIN)
 def test_signatures_are_numpys(name):
     try:
         numpys = inspect.signature(getattr(np, name)).parameters

@@ -9,6 +9,7 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.numpy.parameters import NOT_GIVEN
+from tests.folding import each
 from tests.numpy.calls import aliases, calls, functions
 from tests.numpy.checker import Case
 
@@ -50,9 +51,12 @@ def test_the_parameters_are_known():
     assert names >= {"sum", "max", "all", "mean", "nanvar", "nanmin", "add", "copyto"}
 
 
-@pytest.mark.parametrize(("name", "parameter"), having(*PARAMETERS))
+@each("name", functions)
+@pytest.mark.parametrize("parameter", PARAMETERS)
 def test_none_is_what_is_not_given(name, parameter):
     f = of(name)
+    if parameter not in parameters(f):
+        return
     if name == "copyto":
         a = fnp.zeros(2)
         f(a, X[0, 0], where=None)
@@ -124,7 +128,7 @@ AXES += ["expand_dims", "squeeze", "quantile"]
 
 
 @pytest.mark.parametrize("name", AXES)
-@pytest.mark.parametrize("axis", [[0], [1, 0], [-1], np.array([0, 1]), np.array(1)], ids=str)
+@each("axis", [[0], [1, 0], [-1], np.array([0, 1]), np.array(1)], ids=str)
 def test_lists_and_arrays_of_axes(name, axis):
     f = of(name)
     x = X[None, None, :1, :1] if name == "squeeze" else X

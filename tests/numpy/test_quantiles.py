@@ -93,3 +93,11 @@ def test_quantiles_of_nothing_but_nans_are_nan(dtype):
             expected = np.nanquantile(x, [0.2, 0.5], axis)
             assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
             assert np.isnan(found).all()
+
+
+def test_between_two_elements():
+    x = np.array([40.0, 0.0, 20.0, 10.0])
+    f = lambda x: fnp.stack([fnp.quantile(x, 0.25), fnp.percentile(x, 90), fnp.median(x)])
+    np.testing.assert_allclose(fg.jit(f)(x), [7.5, 34, 15], rtol=1e-15)
+    slopes = [[0, 0.25, 0, 0.75], [0.7, 0, 0.3, 0], [0, 0, 0.5, 0.5]]
+    np.testing.assert_allclose(fg.jacobian(f)(x), slopes, rtol=1e-14)

@@ -340,3 +340,17 @@ def test_no_elements_leave_what_is_given_as_initial(name):
     for found in (f(x), fg.jit(f)(x), fg.vjp(f, x)[0], fg.vmap(f, 1, 1)(np.zeros((2, 1, 0)))[:, 0]):
         assert not found.any()
         assert np.signbit(found).all()
+
+
+def test_what_is_left_out_counts_as_if_it_were_not_there():
+    x = np.array([[1.0, np.nan, 3.0, 5.0], [2.0, 4.0, np.nan, np.nan]])
+    f = fg.jit(lambda x: [fnp.nansum(x, 1), fnp.nanprod(x, 1), fnp.nanvar(x, 1, ddof=1)])
+    np.testing.assert_array_equal(f(x), [[9, 6], [15, 8], [4, 2]])
+    g = fg.jit(lambda x: [fnp.max(x, where=x < 4, initial=-9), fnp.min(x, where=x > 2, initial=9)])
+    np.testing.assert_array_equal(g(np.arange(6.0)), [3, 3])
+
+
+def test_covariances_are_of_samples_unless_they_are_to_be_biased():
+    x = np.array([1.0, 2.0, 6.0])
+    f = fg.jit(lambda x: [fnp.cov(x), fnp.cov(x, bias=True), fnp.cov(x, ddof=0)])
+    np.testing.assert_allclose(f(x), [7, 14 / 3, 14 / 3], rtol=1e-15)

@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-import ml_dtypes
 import numpy as np
 import pytest
 
@@ -11,6 +10,7 @@ import fungrad as fg
 from fungrad import lax, optim
 from fungrad.optim.exclusions import EXCLUDED
 from tests.compile.compiling import compare, needs_compiler, routines
+from tests.optional import BFLOAT16, eps_of
 
 PARAMS = {"w": np.array([[1.0, -2.0], [0.5, 3.0]]), "b": (np.array([0.1, -0.3]), None)}
 MAKERS = {
@@ -110,7 +110,7 @@ def test_steps_are_the_same_with_kernels(name):
     compare(steps, (params,), ulps=4)
 
 
-@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32])
+@pytest.mark.parametrize("dtype", [np.float16, BFLOAT16, np.float32])
 @pytest.mark.parametrize("name", sorted({*MAKERS} - {"noisy_sgd"}))  # other numbers in each dtype
 def test_short_numbers(name, dtype):
     tx = MAKERS[name](0.05)
@@ -119,7 +119,7 @@ def test_short_numbers(name, dtype):
     assert {x.dtype for x in fg.tree.leaves(updates)} == {np.dtype(dtype)}
     found, _ = fg.jit(lambda p: scanned(tx, p, 3))(params)
     expected, _ = scanned(tx, fg.tree.map(lambda x: x.astype(float), params), 3)
-    eps = float(ml_dtypes.finfo(dtype).eps)
+    eps = eps_of(dtype)
     for x, y in zip(*map(fg.tree.leaves, (found, expected)), strict=True):
         assert x.dtype == dtype
         np.testing.assert_allclose(x.astype(float), y, rtol=8 * eps, atol=8 * eps)
@@ -201,3 +201,10 @@ def test_errors_say_what_to_do():
         optim.inject_hyperparams(optim.adam, static_args="lr")
     with pytest.raises(ValueError, match="begin with the state that init returns"):
         tx.update(np.ones(2), (), np.ones(2))
+
+
+def test_complex_gradients_are_scaled_by_their_absolute_values():
+    g = np.array([3 + 4j, -2j])
+    tx = optim.scale_by_adam(eps=0.0)
+    updates, _ = tx.update(g, tx.init(g))
+    np.testing.assert_allclose(updates, [0.6 + 0.8j, -1j], rtol=1e-14)

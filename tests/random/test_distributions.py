@@ -3,7 +3,6 @@
 import math
 import warnings
 
-import ml_dtypes
 import numpy as np
 import pytest
 import scipy.stats as st
@@ -12,6 +11,7 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import random
 from fungrad.random import gammas, programs
+from tests.optional import BFLOAT16
 
 KEY = random.key(11)
 N = 20000
@@ -153,7 +153,7 @@ def test_transforms(name):
     close(fg.jit(lambda keys: fg.lax.scan(lambda c, k: (c, draw(k)), 0, keys)[1])(keys))
 
 
-FLOATS = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
+FLOATS = [np.float16, BFLOAT16, np.float32, np.float64]
 OF_DTYPES = [
     "uniform", "normal", "exponential", "cauchy", "laplace", "logistic", "gumbel", "maxwell",
 ]  # fmt: skip
@@ -330,3 +330,16 @@ def test_rejected_numbers_apart_are_the_same(many, monkeypatch):
     np.testing.assert_array_equal([draw(k) for k in keys], expected)
     np.testing.assert_allclose(fg.jit(fg.vmap(draw))(keys), expected, 1e-14)
     programs._compiled.cache_clear()
+
+
+def test_complex_normal_numbers_have_variance_1():
+    z = random.normal(KEY, (N,), complex)
+    np.testing.assert_allclose([np.var(z.real), np.var(z.imag)], [0.5, 0.5], rtol=0.05)
+
+
+def test_an_array_is_permuted_along_the_axis_that_is_asked_for():
+    x = np.arange(40).reshape(4, 10)
+    for axis in (0, 1):
+        found = random.permutation(KEY, x, axis)
+        assert not np.array_equal(found, x)
+        np.testing.assert_array_equal(np.sort(found, axis), x)

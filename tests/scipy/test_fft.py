@@ -101,3 +101,10 @@ def test_errors(name, args, error, message):
     for transform in (lambda f: f, fg.jit):
         with pytest.raises(error, match=message):
             transform(lambda x: getattr(fft, name)(x, *args[1:]))(args[0])
+
+
+def test_norms_of_the_cosine_transform():
+    x = np.array([1.0, 1.0, 1.0, 1.0])
+    for norm, first in [("backward", 8), ("ortho", 2), ("forward", 1)]:
+        found = fg.jit(lambda x, norm=norm: fft.dct(x, norm=norm))(x)
+        np.testing.assert_allclose(found, [first, 0, 0, 0], atol=1e-15)

@@ -295,3 +295,10 @@ def test_fixed_quad():
     check_agreement(f, lambda a, b, k: k * (b**4 - a**4) / 4.0, (0.2, 1.5, 0.7))
     with pytest.raises(ValueError, match="finite limits"):
         integrate.fixed_quad(lambda x: x, 0.0, np.inf)
+
+
+def test_simpson_is_exact_of_parabolas_whatever_the_number_of_samples():
+    for n in (3, 4, 5, 6):
+        x = np.arange(float(n))
+        area = fg.jit(integrate.simpson)(3 * x**2)
+        np.testing.assert_allclose(area, (n - 1) ** 3, rtol=1e-14)

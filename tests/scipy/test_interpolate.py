@@ -316,3 +316,10 @@ def test_names():
         interpolate.griddata
     with pytest.raises(AttributeError, match="did you mean 'CubicSpline'"):
         interpolate.CubicSplin
+
+
+def test_places_in_each_cell_of_a_grid():
+    x = np.array([0.0, 1.0, 3.0, 4.0])
+    f = fg.jit(lambda y, places: interpolate.interpn((x,), y, places))
+    found = f(x**2, np.array([[0.5], [2.0], [3.5], [4.0]]))
+    np.testing.assert_allclose(found, [0.5, 5, 12.5, 16], rtol=1e-15)

@@ -11,6 +11,7 @@ import fungrad as fg
 import fungrad.numpy as fnp
 import fungrad.scipy.linalg as fsl
 from fungrad.numpy.rules import traced_functions
+from tests.folding import each
 from tests.numpy.checker import check_function
 
 RNG = np.random.default_rng(0)
@@ -478,7 +479,7 @@ def test_everything_of_scipy_linalg_is_there_or_excluded():
         fsl.expmm
 
 
-@pytest.mark.parametrize("name", fsl.__all__)
+@each("name", fsl.__all__)
 def test_functions_are_scipys_on_plain_arrays(name):
     ours, scipys = getattr(fsl, name), getattr(scipy.linalg, name)
     if ours is scipys:
@@ -489,3 +490,11 @@ def test_functions_are_scipys_on_plain_arrays(name):
     found = inspect.signature(traced_functions[scipys]).parameters
     assert set(expected) <= set(found)
     assert list(found)[: len(expected)] == list(expected)
+
+
+def test_cho_solve_by_either_factor():
+    a, b = np.array([[4.0, 2.0], [2.0, 5.0]]), np.array([8.0, 12.0])
+    factor = np.linalg.cholesky(a)
+    for c, lower in ((factor, True), (factor.T, False)):
+        solve = fg.jit(lambda c, b, lower=lower: fsl.cho_solve((c, lower), b))
+        np.testing.assert_allclose(solve(c, b), [1, 2], rtol=1e-14)

@@ -228,3 +228,14 @@ def test_coefficients_that_are_integers():
             rtol=1e-12,
             checks=("eager", "known", "jit"),
         )
+
+
+def test_convolution_turns_the_kernel_and_correlation_does_not():
+    x, kernel = np.array([[1.0, 0.0], [0.0, 0.0]]), np.array([[1.0, 2.0], [3.0, 4.0]])
+    convolve, correlate = fg.jit(signal.convolve2d), fg.jit(signal.correlate2d)
+    np.testing.assert_array_equal(convolve(x, kernel)[:2, :2], kernel)
+    np.testing.assert_array_equal(correlate(x, kernel)[:2, :2], kernel[::-1, ::-1])
+    same = fg.jit(lambda x, y: signal.fftconvolve(x, y, "same"))(
+        np.arange(1.0, 5), np.array([1.0, 10.0])
+    )
+    np.testing.assert_allclose(same, [1, 12, 23, 34], rtol=1e-14)

@@ -421,3 +421,9 @@ def test_logsumexp_of_nothing_has_scipys_dtype(dtype):
             found = fg.jit(lambda x: special.logsumexp(x, axis, **options))(x)  # noqa: B023
             assert (found.dtype, found.shape) == (expected.dtype, np.shape(expected))
             np.testing.assert_array_equal(found, expected)
+
+
+def test_logsumexp_of_large_exponents():
+    a = np.array([1000.0, 1000.0])
+    f = fg.jit(lambda a: [special.logsumexp(a), special.logsumexp(a, b=np.array([1.0, 2.0]))])
+    np.testing.assert_allclose(f(a), [1000 + np.log(2), 1000 + np.log(3)], rtol=1e-15)

@@ -14,7 +14,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import mpmath
 import numpy as np
 import pytest
 
@@ -22,6 +21,7 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.scipy import special
 
+mpmath = pytest.importorskip("mpmath")
 mp = mpmath.mp.clone()
 
 POLES = (ValueError, ZeroDivisionError, mpmath.libmp.NoConvergence)

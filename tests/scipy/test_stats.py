@@ -457,3 +457,12 @@ def test_namespace():
     assert repr(stats.norm) == "<fungrad.scipy.stats.norm>"
     with pytest.raises(AttributeError, match=r"scipy\.stats\.zmap works on plain arrays"):
         stats.zmap
+
+
+def test_normal_and_lognormal_distributions_by_their_formulas():
+    q = np.array([0.1, 0.5, 0.9])
+    isf, sf = fg.jit(stats.norm.isf)(q), fg.jit(stats.norm.sf)
+    np.testing.assert_allclose(sf(isf), q, rtol=1e-14)
+    y, s = np.array([0.5, 2.0]), 0.5
+    expected = np.exp(-0.5 * (np.log(y) / s) ** 2) / (np.sqrt(2 * np.pi) * s * y)
+    np.testing.assert_allclose(fg.jit(stats.lognorm.pdf)(y, s), expected, rtol=1e-14)

@@ -2,7 +2,9 @@
 
 import ast
 import collections
+import contextlib
 import dataclasses
+import io
 import itertools
 import os
 import subprocess
@@ -14,7 +16,6 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax, tree
-from tests.programs import LOOKS_AT_VALUES, PROGRAMS, weighted
 from tests.samples import rows
 from tests.samples.row import Sample
 
@@ -28,27 +29,33 @@ NOT_WRITTEN = {
 """Primitives that run functions of the user's, or programs that decide by values."""
 
 
-def imported(text: str) -> set[str]:
-    """Return the packages that a text imports."""
-    nodes = [*ast.walk(ast.parse(text))]
+def imported(module: ast.Module) -> set[str]:
+    """Return the packages that a module imports."""
+    nodes = [*ast.walk(module)]
     names = [x.name for node in nodes if isinstance(node, ast.Import) for x in node.names]
     names += [str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)]
     return {name.partition(".")[0] for name in names}
 
 
-def run(text: str, name: str, args: tuple, library: str = "numpy") -> object:
-    """Return what the function of a text gives of arrays."""
+def assert_a_module_of(name: str, text: str, library: str = "numpy") -> None:
+    """Check that a text imports libraries of arrays alone, and defines one public function."""
     allowed = (
         {"numpy", "scipy", "ml_dtypes"}
         if library == "numpy"
         else {"numpy", "scipy", "cupy", "cupyx"}
     )
-    assert imported(text) <= sys.stdlib_module_names | allowed
+    module = ast.parse(text)
+    assert imported(module) <= sys.stdlib_module_names | allowed
+    definitions = [x for x in module.body if isinstance(x, ast.FunctionDef | ast.ClassDef)]
+    assert [x.name for x in definitions if x.name[0] != "_"] == [name]
+
+
+def run(text: str, name: str, args: tuple, library: str = "numpy") -> object:
+    """Return what the function of a text gives of arrays."""
+    assert_a_module_of(name, text, library)
     found: dict = {}
     exec(compile(text, f"<{name}>", "exec"), found)
     assert found["__all__"] == [name]
-    definitions = [x for x in ast.parse(text).body if isinstance(x, ast.FunctionDef | ast.ClassDef)]
-    assert [x.name for x in definitions if x.name[0] != "_"] == [name]
     return found[name](*args)
 
 
@@ -58,25 +65,44 @@ def assert_same(found: object, expected: object, rtol: float = 1e-12) -> None:
         np.testing.assert_allclose(x, y, rtol=rtol, atol=1e-300)
 
 
-@pytest.mark.parametrize("sample", rows(), ids=str)
-def test_every_primitive(sample: Sample):
+def by_primitive() -> dict[str, list[Sample]]:
+    found: dict[str, list[Sample]] = {}
+    for sample in rows():
+        found.setdefault(sample.primitive.name, []).append(sample)
+    return found
+
+
+BY_PRIMITIVE = by_primitive()
+
+
+def check_samples(samples: list[Sample]) -> None:
+    """Check one module that computes what samples of a primitive give."""
+
     def f(*operands):
-        return sample.primitive(*operands)
+        return [s.primitive(*given) for s, given in zip(samples, operands, strict=True)]
 
-    if sample.primitive.name in NOT_WRITTEN:
-        with pytest.raises(NotImplementedError, match="cannot be written with NumPy alone: "):
-            fg.to_source(f)(*sample.operands)
+    operands = tuple([sample.operands for sample in samples])
+    found = run(fg.to_source(f)(*operands), "f", operands)
+    for sample, given, result in zip(samples, operands, found, strict=True):
+        assert_same(result, sample.primitive(*given), 1e-14)
+
+
+@pytest.mark.parametrize("name", BY_PRIMITIVE)
+def test_every_primitive(name, subtests):
+    """All samples of a primitive are in one module, which has what they share once; if it is wrong, each has its own."""
+    samples = BY_PRIMITIVE[name]
+    if name in NOT_WRITTEN:
+        for sample in samples:
+            with pytest.raises(NotImplementedError, match="cannot be written with NumPy alone: "):
+                fg.to_source(lambda *x, s=sample: s.primitive(*x))(*sample.operands)
         return
-    text = fg.to_source(f)(*sample.operands)
-    assert_same(run(text, "f", sample.operands), f(*sample.operands), 1e-14)
-
-
-@pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in LOOKS_AT_VALUES])
-def test_programs_with_their_gradients(name):
-    _, _, changed, args = PROGRAMS[name]
-    both = lambda *args: (changed(*args), fg.grad(weighted(changed))(*args))
-    text = fg.to_source(both, name="f")(*args)
-    assert_same(run(text, "f", args), fg.jit(both)(*args))
+    try:
+        check_samples(samples)
+    except Exception:
+        for sample in samples:
+            with subtests.test(str(sample)):
+                check_samples([sample])
+        raise
 
 
 def steps(x):
@@ -362,8 +388,11 @@ print(lowered.expr, lowered.simplified, lowered.schedule, lowered.source)
 
 def test_other_processes_write_the_same():
     """Processes that run together depend on it: the order of their collectives is that of the program."""
-    texts = set()
-    for seed in "123":
+    here = io.StringIO()
+    with contextlib.redirect_stdout(here):
+        exec(DETERMINED, {"__name__": "__main__"})
+    texts = {here.getvalue()}
+    for seed in "12":
         environment = os.environ | {"PYTHONHASHSEED": seed}
         command = [sys.executable, "-c", DETERMINED]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)

@@ -13,6 +13,7 @@ import scipy
 import fungrad as fg
 from fungrad import tree
 from tests.programs import LOOKS_AT_VALUES, PROGRAMS, weighted
+from tests.show.test_source import assert_a_module_of, assert_same
 
 CLOSE = 1e-12
 """How far numbers may be from those of fungrad, in parts of the largest number of their array."""
@@ -37,10 +38,11 @@ for name in ("fungrad", "fungrad.numpy", "optree"):
         raise AssertionError(f"{name} can be imported")
 with open(f"{folder}/given.pickle", "rb") as file:
     given = pickle.load(file)
-results = {
-    module: getattr(importlib.import_module(module), name)(*args)
-    for module, name, args in given
-}
+results = {}
+for module, name, args in given:
+    imported = importlib.import_module(module)
+    assert imported.__all__ == [name], module
+    results[module] = getattr(imported, name)(*args)
 loaded = [name for name in sys.modules if name.partition(".")[0] in ("fungrad", "optree")]
 assert not loaded, loaded
 with open(f"{folder}/results.pickle", "wb") as file:
@@ -97,18 +99,35 @@ def test_the_gradients_of_the_network_that_reads_digits(tmp_path, monkeypatch):
         assert difference(found, expected) < CLOSE
 
 
-def test_programs_with_their_gradients(tmp_path):
+NAMES = [name for name in PROGRAMS if name not in LOOKS_AT_VALUES]
+PARTS = 4
+
+
+def test_there_are_many_programs():
+    assert len(NAMES) >= 300
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_programs_with_their_gradients(part, tmp_path, subtests):
     modules, functions = {}, {}
-    for name in PROGRAMS.keys() - LOOKS_AT_VALUES.keys():
+    for name in NAMES[part::PARTS]:
         _, _, changed, args = PROGRAMS[name]
         both = lambda *args, f=changed: (f(*args), fg.grad(weighted(f))(*args))
-        modules[f"program_{name}"] = fg.to_source(both, name=name)(*args), name, args
-        functions[f"program_{name}"] = fg.jit(both)
-    assert len(modules) >= 300
+        try:
+            text = fg.to_source(both, name=name)(*args)
+            assert_a_module_of(name, text)
+        except Exception:
+            with subtests.test(f"{name} is written"):
+                raise
+        else:
+            modules[f"program_{name}"] = text, name, args
+            functions[f"program_{name}"] = fg.jit(both)
     found = run_alone(tmp_path, modules)
-    far = {
-        module: (distance, CLOSE)
-        for module, (_, _, args) in modules.items()
-        if not (distance := difference(found[module], functions[module](*args))) < CLOSE
-    }
-    assert not far
+    for module, (_, name, args) in modules.items():
+        try:
+            expected = functions[module](*args)
+            assert difference(found[module], expected) < CLOSE
+            assert_same(found[module], expected)
+        except Exception:
+            with subtests.test(name):
+                raise

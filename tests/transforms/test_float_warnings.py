@@ -1,5 +1,6 @@
 """NumPy's warnings of divisions by zero and the like name the line that recorded what is running."""
 
+import itertools
 import pickle
 import threading
 import warnings
@@ -11,6 +12,7 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax
+from fungrad.compile.emit import pieces
 from fungrad.core.errors import api_boundary
 from fungrad.core.float_warnings import float_modes, modes_with_calls
 
@@ -197,6 +199,12 @@ def long(x):
     return fnp.sum(fnp.log(x * 0))  # warns
 
 
+def in_pieces(x):  # cut as `long` is, where pieces are short
+    for _ in range(25):
+        x = fnp.sin(x) * 1.1
+    return fnp.sum(fnp.log(x * 0))  # warns
+
+
 WARNING = {
     n for n, line in enumerate(Path(__file__).read_text().splitlines(), 1) if "# warns" in line
 }
@@ -221,13 +229,14 @@ BODIES = [
     by_a_jvp,
     by_a_vjp,
     recomputed,
-    long,
+    in_pieces,
 ]
 
 
-@pytest.mark.parametrize("f", BODIES)
-@pytest.mark.parametrize("name", JITTED)
-def test_lines_of_what_is_jitted(name, f):
+@pytest.mark.parametrize(("name", "f"), [*itertools.product(JITTED, BODIES), ("jit", long)])
+def test_lines_of_what_is_jitted(name, f, monkeypatch):
+    if f is in_pieces:
+        monkeypatch.setattr(pieces, "PIECE", 20)
     if f is repeated and "grad" in name:
         return  # it has no reverse mode
     if f is batched_products and not warned(lambda: np.dot(X * 1e200, X * 1e200)):

@@ -31,6 +31,13 @@ def _after_a_thread():
     thread.join()
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _little_to_look_through(_after_a_thread):
+    """What is there already is left out of garbage collections: they take a tenth of a second otherwise, each time."""
+    gc.collect()
+    gc.freeze()
+
+
 def of_jvp(b, asks=False):
     @fg.custom_jvp
     def f(x):

@@ -17,15 +17,15 @@ A, B = np.array([[4.0, 1.0, 0.5], [0.3, 3.0, 1.0], [-0.2, 0.7, 5.0]]), np.arange
 V, W = np.array([1.0, -2.0, 0.5]), np.array([0.2, 0.5, 0.3])
 
 
-def by_jet(f, x):
+def by_jet(f, x, _):
     straight = [1.0] + [0.0] * (ORDER - 1)
     return jet(f, (x,), (straight,))[1]
 
 
 def by_nesting(step):
-    def derivatives(f, x):
+    def derivatives(f, x, order):
         found = []
-        for _ in range(ORDER):
+        for _ in range(order):
             f = step(f)
             found.append(f(x))
         return found
@@ -35,7 +35,7 @@ def by_nesting(step):
 
 METHODS = {
     "jet": by_jet,
-    "jit of jet": lambda f, x: fg.jit(lambda x: by_jet(f, x))(x),
+    "jit of jet": lambda f, x, order: fg.jit(lambda x: by_jet(f, x, order))(x),
     "jvp": by_nesting(lambda f: lambda x: fg.jvp(f, (x,), (1.0,))[1]),
     "grad": by_nesting(fg.grad),
 }
@@ -113,12 +113,17 @@ FUNCTIONS = {
 }
 
 
+NESTED = dict.fromkeys(["1 / (1 + x^2)", "sqrt", "logsumexp", "solve"], 6)
+"""The order up to which transforms are nested, where each more takes more than twice as long; others go up to `ORDER`."""
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_derivatives_to_order_8(name, method):
     f, exact = FUNCTIONS[name]
-    x = 0.7
-    np.testing.assert_allclose(METHODS[method](f, x), exact(x), rtol=1e-10, atol=1e-10)
+    x, order = 0.7, ORDER if "jet" in method else NESTED.get(name, ORDER)
+    expected = exact(x)[:order]
+    np.testing.assert_allclose(METHODS[method](f, x, order), expected, rtol=1e-10, atol=1e-10)
 
 
 # Hessians, their products with vectors, and derivatives of each example of a batch

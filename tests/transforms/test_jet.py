@@ -213,7 +213,7 @@ def test_straight_line_is_the_directional_derivative(rng):
     assert float(second) == pytest.approx(v @ fg.hessian(g)(X4) @ v, rel=1e-12)
 
 
-@pytest.mark.parametrize("order", [1, 2, 6])
+@pytest.mark.parametrize("order", [1, 2, 5])
 def test_orders(order, rng):
     check(f, ARGS, rng, order=order)
 
@@ -428,13 +428,13 @@ def test_loops_are_run_once():
 
 def test_long_programs():
     def chain(x):
-        for _ in range(1200):
+        for _ in range(400):
             x = fnp.sin(x) * 1.0001
         return x
 
     value, found = jet(chain, (0.3,), ([1.0, 0.0, 0.0],))
     y, y1, y2, y3 = 0.3, 1.0, 0.0, 0.0
-    for _ in range(1200):
+    for _ in range(400):
         s, c = 1.0001 * math.sin(y), 1.0001 * math.cos(y)
         y3 = c * y3 - 3 * s * y1 * y2 - c * y1**3
         y2 = c * y2 - s * y1**2
@@ -482,6 +482,18 @@ def test_effects_happen_once():
     noted.calls[0].clear()
     jet(lambda x: fori_loop(0, 3, lambda i, c: g(c), x), (0.5,), ([1.0, 0.0, 0.0],))
     assert noted.calls[0] == [1, 1, 1]
+
+
+def test_equal_effects_happen_each():
+    noted = Noted(calls=([],))
+
+    def g(x):
+        noted(x)
+        noted(x)
+        return fnp.sin(x)
+
+    fg.jit(lambda x: jet(g, (x,), ([1.0, 0.0],)))(0.5)
+    assert noted.calls[0] == [1, 1]
 
 
 # What it refuses

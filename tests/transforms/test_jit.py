@@ -881,3 +881,27 @@ def test_a_lowered_function_within_another():
         return jaxpr_as_fun(traced.jaxpr)(3.0)[0]
 
     assert fg.grad(f)(5.0) == 3
+
+
+def test_a_function_that_branches_on_a_value_outside_within_another_transform_is_traced_anew():
+    state = {}
+    inner = fg.jit(lambda x: fg.grad(lambda y: y * 2 if state["w"] > 0 else y * 3)(x))
+
+    def f(w):
+        state["w"] = w
+        return inner(1.0) * w
+
+    g = fg.grad(f)
+    assert [g(1.0), g(-1.0), g(1.0)] == [2, 3, 2]
+
+
+@pytest.mark.parametrize("inline", [False, True])
+def test_numbers_handed_to_a_jitted_function_within_another_stay_weak(inline):
+    inner = fg.jit(lambda x, y: (x * y, y), inline=inline)
+    assert fg.jit(lambda x: inner(x, 2.0)[0])(np.float32(3)).dtype == np.float32
+
+    def outer(x):
+        product, y = inner(x, 2.0)
+        return product, x * y
+
+    assert [t.dtype for t in fg.make_expr(outer)(np.float32(3)).output_types] == [np.float32] * 2

@@ -6,7 +6,6 @@ import inspect
 import pickle
 import textwrap
 
-import cloudpickle
 import numpy as np
 import pytest
 
@@ -14,8 +13,12 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.custom_batching import custom_vmap
 from fungrad.custom_derivatives import custom_gradient
+from tests.optional import needs, optional
 from tests.transforms import portable
 from tests.transforms.test_processes import python
+
+cloudpickle = optional("cloudpickle")
+LIBRARIES = [pickle, pytest.param(cloudpickle, marks=needs("cloudpickle"))]
 
 
 def results(f, x):
@@ -23,12 +26,13 @@ def results(f, x):
 
 
 @pytest.mark.parametrize("name", portable.FUNCTIONS)
-@pytest.mark.parametrize("library", [pickle, cloudpickle], ids=["pickle", "cloudpickle"])
+@pytest.mark.parametrize("library", LIBRARIES, ids=["pickle", "cloudpickle"])
 def test_functions_of_functions_that_modules_define(name, library):
     f, x = portable.FUNCTIONS[name]
     assert results(library.loads(library.dumps(f)), x) == results(f, x)
 
 
+@needs("cloudpickle")
 def test_decorated_functions_of_modules_are_the_same_again():
     for f in (portable.jitted, portable.gradient, portable.ruled, portable.batched):
         for again in (pickle.loads(pickle.dumps(f)), cloudpickle.loads(cloudpickle.dumps(f))):
@@ -36,6 +40,7 @@ def test_decorated_functions_of_modules_are_the_same_again():
     assert copy.copy(portable.jitted) is copy.deepcopy(portable.jitted) is portable.jitted
 
 
+@needs("cloudpickle")
 def test_functions_without_a_name_need_cloudpickle():
     b = np.arange(3.0)
     f = fg.jit(fg.vmap(lambda x: (x * b).sum()))
@@ -49,22 +54,33 @@ LOADED = """
     import numpy as np
     import fungrad as fg
 
-    for name, f, x in pickle.load(open(sys.argv[1], "rb")):
-        found = f(*x) if isinstance(x, tuple) else f(x)
-        print(name, fg.tree.map(lambda y: np.asarray(y).tolist(), found))
+    for file in sys.argv[1:]:
+        for name, f, x in pickle.load(open(file, "rb")):
+            found = f(*x) if isinstance(x, tuple) else f(x)
+            print(name, fg.tree.map(lambda y: np.asarray(y).tolist(), found))
+        print("end of file")
 """
 
 
-@pytest.mark.parametrize("library", [pickle, cloudpickle], ids=["pickle", "cloudpickle"])
-def test_in_another_process(tmp_path, library):
-    file = tmp_path / "functions.pickle"
-    file.write_bytes(library.dumps([(name, *row) for name, row in portable.FUNCTIONS.items()]))
-    printed = python("-c", textwrap.dedent(LOADED), str(file)).splitlines()
-    assert printed == [f"{name} {results(*row)}" for name, row in portable.FUNCTIONS.items()]
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory):
+    """What one other process prints of the functions that each library has pickled."""
+    folder, libraries = tmp_path_factory.mktemp("pickled"), filter(None, [pickle, cloudpickle])
+    files = {library: folder / f"{library.__name__}.pickle" for library in libraries}
+    for library, file in files.items():
+        file.write_bytes(library.dumps([(name, *row) for name, row in portable.FUNCTIONS.items()]))
+    text = python("-c", textwrap.dedent(LOADED), *map(str, files.values()))
+    return dict(zip(files, text.split("end of file\n"), strict=False))
+
+
+@pytest.mark.parametrize("library", LIBRARIES, ids=["pickle", "cloudpickle"])
+def test_in_another_process(printed, library):
+    expected = [f"{name} {results(*row)}" for name, row in portable.FUNCTIONS.items()]
+    assert printed[library].splitlines() == expected
 
 
 MAIN = """
-    import multiprocessing, sys
+    import multiprocessing, sys, traceback
     import cloudpickle, joblib
     import numpy as np
     import fungrad as fg
@@ -120,9 +136,7 @@ MAIN = """
         function, x = pair
         return np.asarray(function(x)).tolist()
 
-    if __name__ == "__main__":
-        how, file = sys.argv[1:]
-        expected = [run(pair) for pair in calls()]
+    def found_by(how, file, expected):
         if how == "load":
             found = [run(pair) for pair in cloudpickle.load(open(file, "rb"))]
             assert all("_remade" not in vars(x).get("__qualname__", "") for x, _ in calls())
@@ -132,10 +146,20 @@ MAIN = """
         elif how == "joblib":
             found = joblib.Parallel(n_jobs=2)(joblib.delayed(run)(pair) for pair in calls())
         else:
-            with multiprocessing.get_context(how).Pool(2) as pool:
+            with multiprocessing.get_context(how).Pool(1) as pool:
                 found = pool.map(run, calls())
-        assert found == expected, (found, expected)
-        print(how, len(found))
+        return found
+
+    if __name__ == "__main__":
+        file, *ways = sys.argv[1:]
+        expected = [run(pair) for pair in calls()]
+        for how in ways:
+            try:
+                found = found_by(how, file, expected)
+                assert found == expected, (found, expected)
+                print(how, len(found))
+            except Exception:
+                print(how, repr(traceback.format_exc()))
 """
 
 LOADER = """
@@ -149,20 +173,18 @@ LOADER = """
 
 @pytest.fixture
 def script(tmp_path):
+    pytest.importorskip("cloudpickle")
+    pytest.importorskip("joblib")
     file = tmp_path / "script.py"
     file.write_text(textwrap.dedent(MAIN), encoding="utf-8")
     return str(file)
 
 
-@pytest.mark.parametrize("how", ["joblib", "spawn"])
-def test_functions_of_a_script_in_its_workers(script, how, tmp_path):
-    assert python(script, how, str(tmp_path / "unused")).strip() == f"{how} 12"
-
-
-def test_functions_of_a_script_in_a_process_without_it(script, tmp_path):
+def test_functions_of_a_script_in_its_workers_and_in_a_process_without_it(script, tmp_path):
     file = str(tmp_path / "functions.pickle")
-    assert python(script, "dump", file).strip() == "dump 12"
-    expected = python(script, "load", file)  # beside those of the same names
+    printed = python(script, file, "joblib", "spawn", "dump")
+    assert printed.splitlines() == ["joblib 12", "spawn 12", "dump 12"]
+    expected = python(script, file, "load")  # beside those of the same names
     assert expected.strip() == "load 12"
     found = python("-c", textwrap.dedent(LOADER), file)
     assert found.startswith("[[1.682941969")

@@ -34,9 +34,17 @@ FORKS = """
 
     warnings.simplefilter("ignore", DeprecationWarning)  # of forking while there are threads
     sys.setswitchinterval(1e-5)
-    done = False
+    done, going = False, threading.Event()
+    current = {}  # what each thread is at
+
+    @fg.jit
+    def shared(x):
+        for _ in range(10):
+            x = fnp.cos(x) + 1
+        return x
 
     def work(n):
+        shared(np.ones(n + 1))
         def f(x):
             for _ in range(n % 17 + 3):
                 x = fnp.sin(x) * 2 + n
@@ -50,6 +58,8 @@ FORKS = """
     def keep_compiling(start):
         n = start
         while not done:
+            going.wait()
+            current[start] = n
             work(n)
             n += 4
 
@@ -59,18 +69,21 @@ FORKS = """
         thread.start()
     outcomes = []
     for k in range(15):
-        time.sleep(0.01)
+        going.set()
+        time.sleep(0.03)
         child = os.fork()
         if child == 0:
             signal.alarm(60)  # ends it if it hangs
             try:
-                for n in range(6):
-                    work(n + 1000 * k)
+                for n in [*current.values(), 1000 * k]:
+                    work(n)
             except BaseException:
                 os._exit(1)
             os._exit(0)
+        going.clear()
         outcomes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     done = True
+    going.set()
     for thread in threads:
         thread.join()
     print(outcomes)
@@ -107,6 +120,7 @@ OPTIMIZED = """
     print(fg.jit(f)(x) == f(x), fg.vmap(f)(np.stack([x, x])).shape)
     print(np.allclose(fg.grad(f)(x), fg.jit(fg.grad(f))(x)))
     print(fg.lax.scan(lambda c, x: (c + x, c * x), 0.0, x)[0])
+    print(fg.lax.rev.__doc__, fg.lax.linalg.lu.__doc__, fg.lax.pmin.__doc__)
 """
 
 
@@ -115,4 +129,5 @@ def test_without_docstrings_and_assertions():
         "True (2,)",
         "True",
         "6.0",
+        "None None None",
     ]

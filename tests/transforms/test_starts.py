@@ -75,22 +75,22 @@ TRANSFORMS = {
 }
 
 
-@pytest.mark.parametrize("checked", [False, True])
 @pytest.mark.parametrize("transform", TRANSFORMS)
 @pytest.mark.parametrize("f", FUNCTIONS)
-def test_results_are_those_of_the_integers_at_hand(f, transform, checked):
+def test_results_are_those_of_the_integers_at_hand(f, transform, subtests):
     apply = TRANSFORMS[transform]
     expected = {}
     for i in (1, 2, 3):
         forget()
         expected[i] = apply(lambda x, i=i: f(x, i), X)
-    forget()
-    with fg.checking(checked):
-        for i in (1, 2, 3, 1, 2, 2, 3, 3, 1):
-            found = apply(lambda x, i=i: f(x, i), X)
-            fg.tree.map(
-                lambda a, b: np.testing.assert_allclose(a, b, 1e-12, 1e-13), found, expected[i]
-            )
+    for checked in (False, True):
+        forget()
+        with subtests.test(checked=checked), fg.checking(checked):
+            for i in (1, 2, 3, 1, 2, 2, 3, 3, 1):
+                found = apply(lambda x, i=i: f(x, i), X)
+                fg.tree.map(
+                    lambda a, b: np.testing.assert_allclose(a, b, 1e-12, 1e-13), found, expected[i]
+                )
 
 
 @pytest.mark.parametrize("f", [reading, batches, functional, mixed])

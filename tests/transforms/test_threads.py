@@ -238,7 +238,7 @@ def test_threads_that_record_in_one_trace_at_once(looking):
             return sum(pool.map(lambda k: sum_of_powers(x, k), range(WORKERS)))
 
     n = 60 * sum(range(WORKERS))
-    for _ in range(10):
+    for _ in range(5):
         with fg.checking():
             value, derivative = fg.value_and_grad(f)(2.0)
         np.testing.assert_allclose(value, 2 * WORKERS + n * np.sin(2.0), rtol=1e-12)
@@ -369,7 +369,7 @@ threads = [threading.Thread(target=run, args=(i,)) for i in range(8)]
 [t.join() for t in threads]
 print(*failures, sep="\\n")
 """
-    for _ in range(3):
+    for _ in range(2):
         result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
         assert (result.stdout.strip(), result.stderr) == ("", "")
 
@@ -385,7 +385,7 @@ def test_classes_registered_at_once():
         np.testing.assert_array_equal(mapped.a, x * x)
 
     def task(i):
-        for k in range(10):
+        for k in range(5):
             check(dataclasses.make_dataclass(f"State{i}_{k}", ["a", "b"]), np.arange(3.0) + i)
 
     at_once(task)

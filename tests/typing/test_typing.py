@@ -15,6 +15,7 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.typing import Array
+from tests.folding import each
 from tools import stubs
 
 ROOT = Path(__file__).parent.parent.parent
@@ -114,7 +115,7 @@ def functions():
                 yield pytest.param(function, numpys_own, id=f"{module.__name__}.{name}")
 
 
-@pytest.mark.parametrize(("function", "numpys"), [*functions()])
+@each(("function", "numpys"), functions)
 def test_documentation_has_numpys_parameters(function, numpys):
     if "Parameters\n" in (numpys.__doc__ or ""):
         assert re.search(r"^ *Parameters\n *-----", function.__doc__, re.MULTILINE)

@@ -65,10 +65,10 @@ def _install() -> None:
     done = set[str]()
 
     def imported(*names: str) -> None:
-        for name in names:
-            if name not in done and scipys.is_ready(name):
-                done.add(name)
-                _replacement.add(scipys.stand_ins(name))
+        ready = [name for name in names if name not in done and scipys.is_ready(name)]
+        done.update(ready)
+        # At once: each addition goes through the names of all modules.
+        _replacement.add([pair for name in ready for pair in scipys.stand_ins(name)])
         _replacement.add(scipys.numbers(), everywhere=False)
 
     if _replacement.on(stand_ins.stand_ins):
