@@ -161,7 +161,8 @@ class Selection:
             name = f"{definition.nodeid}[{call.id}]"
             is_sampled = k == 0 or of_name(name) % one_in == part % one_in
             slow = self.is_slow(name, definition._fixtureinfo)
-            if self.runs(name, is_sampled and self.is_candidate(name, slow and not whole)):
+            left_out = slow and not (whole and self.tier != "quick")
+            if self.runs(name, is_sampled and self.is_candidate(name, left_out)):
                 kept.append((name, call))
         self.cases[definition.nodeid] = {name for name, _ in kept}
         self.unmade += len(calls) - max(len(kept), 1)

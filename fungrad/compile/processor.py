@@ -46,7 +46,10 @@ def allowed(host: Mapping[str, bool], without: list[str]) -> dict[str, bool]:
                 f"processor; it can have {', '.join(sorted(k for k, has in found.items() if has))}"
             )
         found[name] = False
-    for name, needs in _NEEDS.items():  # in the order of needs: those of avx512f are decided before it
+    for (
+        name,
+        needs,
+    ) in _NEEDS.items():  # in the order of needs: those of avx512f are decided before it
         if not all(found.get(other, True) for other in needs):
             found[name] = False
     return found
@@ -60,7 +63,9 @@ def target() -> dict[str, Any]:
     import llvmlite.binding as binding
 
     names = [f"{'+' if has else '-'}{name}" for name, has in sorted(features().items())]
-    off = [f"-{name}" for name in [*disabled(), *[k for k in _NEEDS if not features().get(k, True)]]]
+    off = [
+        f"-{name}" for name in [*disabled(), *[k for k in _NEEDS if not features().get(k, True)]]
+    ]
     return {
         "triple": binding.get_default_triple(),
         "cpu": binding.get_host_cpu_name(),

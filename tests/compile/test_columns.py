@@ -193,7 +193,8 @@ def test_random_kernels_in_columns(seed, monkeypatch):
 def test_any_number_of_threads_gives_the_same(mode, dtype, monkeypatch):
     monkeypatch.setattr(llvm_threads, "PART", 1)
     monkeypatch.setattr(columns, "SHARED", 1)
-    for shape in [(50, 1000), (50, 1003), (4, 30, 70), (1000, 20)]:
+    shapes = [(50, 1000), (50, 1003), (4, 30, 70), (1000, 20)]
+    for shape in shapes if dtype == "f4" else shapes[1::2]:
         x = data(shape, dtype)
         for f in (lambda x: fnp.sum(fnp.sin(x) + x, -2), softmax):
             found = []
