@@ -60,21 +60,8 @@ def each(names: str | Sequence[str], cases: Cases, ids: Ids = None) -> Callable:
         def test(subtests: pytest.Subtests, **fixtures: Any) -> None:
             __tracebackhide__ = True
             _refuse(inner, taken, test, whole=True)
-            count, failed = 0, []
-            for label, arguments in _product(axes):
-                count += 1
-                try:
-                    inner(**arguments, **fixtures)
-                except _REPORTED as error:
-                    if not isinstance(error, pytest.skip.Exception | pytest.xfail.Exception):
-                        failed.append(label)
-                    with subtests.test(label):  # for these alone: it takes as long as a small case
-                        raise
-            if not count:
-                pytest.skip("there are no cases")
-            if failed:
-                names = ", ".join(failed)
-                pytest.fail(f"{len(failed)} of {count} cases failed: {names}", pytrace=False)
+            cases = _product(axes)
+            run_each(subtests, ((x, functools.partial(inner, **a, **fixtures)) for x, a in cases))
 
         asked = [name for name in inspect.signature(inner).parameters if name not in taken]
         test.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
@@ -84,6 +71,26 @@ def each(names: str | Sequence[str], cases: Cases, ids: Ids = None) -> Callable:
         return test
 
     return decorate
+
+
+def run_each(subtests: pytest.Subtests, cases: Iterable[tuple[str, Callable[[], None]]]) -> None:
+    """Run all cases, each a name and what it runs; then fail if one of them did, with the names of those that did."""
+    __tracebackhide__ = True
+    count, failed = 0, []
+    for label, run in cases:
+        count += 1
+        try:
+            run()
+        except _REPORTED as error:
+            if not isinstance(error, pytest.skip.Exception | pytest.xfail.Exception):
+                failed.append(label)
+            with subtests.test(label):  # for these alone: it takes as long as a small case
+                raise
+    if not count:
+        pytest.skip("there are no cases")
+    if failed:
+        names = ", ".join(failed)
+        pytest.fail(f"{len(failed)} of {count} cases failed: {names}", pytrace=False)
 
 
 def _split(names: str | Sequence[str]) -> list[str]:

@@ -55,6 +55,7 @@ def test_without_them_nothing_fails_to_be_collected():
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-p", "tests.without", "--collect-only", "-q", "-s"),
+            "-ra",
             *("-p", "no:nbmake", "-p", "no:xdist", "-p", "no:cacheprovider"),
             *("-o", "addopts=--import-mode=importlib", "-o", "python_files=*.py", "--assert=plain"),
             *("tests", "--ignore=tests/peers"),  # whose libraries need some of these

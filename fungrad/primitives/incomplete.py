@@ -12,6 +12,7 @@ it to nearly full precision for all arguments, and every higher derivative alike
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -57,20 +58,34 @@ def quotients(order: Index, slope: Callable[[Index], Any]) -> Any:
     `slope` gives the derivatives of log p. This is the recurrence of the complete Bell polynomials (L. Comtet,
     "Advanced Combinatorics", 1974, section 3.3) in several variables.
     """
+    slopes: dict[Index, Any] = {}
     known: dict[Index, Any] = {(0,) * len(order): 1.0}
+    for index, terms in _recurrence(order):
+        total: Any = 0.0
+        for ways, raised, other in terms:
+            if raised not in slopes:
+                slopes[raised] = slope(raised)
+            total = total + ways * slopes[raised] * known[other]
+        known[index] = total
+    return known[order]
+
+
+@functools.lru_cache(64)
+def _recurrence(order: Index) -> list[tuple[Index, list[tuple[int, Index, Index]]]]:
+    """Return the terms of each polynomial up to an order: a factor, and the orders of the slope and of the polynomial that it multiplies."""
+    found = []
     for index in np.ndindex(*[n + 1 for n in order]):
-        if index in known:
+        if not any(index):
             continue
         axis = next(i for i, n in enumerate(index) if n)
         rest = tuple(n - (i == axis) for i, n in enumerate(index))
-        total: Any = 0.0
+        terms = []
         for k in np.ndindex(*[n + 1 for n in rest]):
             ways = math.prod(math.comb(n, j) for n, j in zip(rest, k, strict=True))
             raised = tuple(j + (i == axis) for i, j in enumerate(k))
-            other = tuple(n - j for n, j in zip(rest, k, strict=True))
-            total = total + ways * slope(raised) * known[other]
-        known[index] = total
-    return known[order]
+            terms.append((ways, raised, tuple(n - j for n, j in zip(rest, k, strict=True))))
+        found.append((index, terms))
+    return found
 
 
 def integrate_tail(
