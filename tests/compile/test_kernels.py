@@ -122,6 +122,19 @@ def test_operations_of_integers_at_their_limits(dtype):
             assert check(kernel, function, given)
 
 
+@pytest.mark.parametrize("space", [(), (37,)])
+def test_kernels_of_one_assembly_give_their_own_dtypes(space):
+    """With and without sign: what differs is what they are called with, not what they are compiled of."""
+    dtypes = [*INTEGERS, BOOL]
+    kernels = [rk.of_one_operation("and", d, [d, d], space) for d in dtypes]
+    texts = {host.assembly(kernel)[0] for kernel in kernels}
+    assert len(texts) <= len(dtypes) - 4
+    functions = host.compile_kernels(kernels)
+    for dtype, kernel, function in zip(dtypes, kernels, functions, strict=True):
+        x, y = (np.full(space, n).astype(dtype)[()] for n in (1, 3))
+        assert check(kernel, function, [x, y])
+
+
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)
 def test_shifts(dtype):
     kernels = [rk.of_one_operation(n, dtype, [dtype] * 2, (67,)) for n in ("shl", "shr")]
