@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 VECTOR_BYTES = 64
 """Bytes of the vectors of the widest dtype at hand. LLVM splits them where registers are narrower."""
 
 _NEEDS = {"avx2": {"avx"}, "fma": {"avx"}, "f16c": {"avx"}, "avx512f": {"avx2", "fma", "f16c"}}
-"""Features that others need, among those that decide how kernels are written (LLVM's X86.td)."""
+"""Features that others need, among those that decide how kernels are written (LLVM's X86.td); what one needs comes before it."""
 
 
 @functools.cache
@@ -25,12 +25,14 @@ def features() -> Mapping[str, bool]:
     return allowed(binding.get_host_cpu_features(), disabled())
 
 
-def disabled() -> list[str]:
+@functools.cache
+def disabled() -> Sequence[str]:
     """Return the names in FUNGRAD_DISABLE_CPU_FEATURES, which are separated by spaces or commas."""
-    return os.environ.get("FUNGRAD_DISABLE_CPU_FEATURES", "").lower().replace(",", " ").split()
+    names = os.environ.get("FUNGRAD_DISABLE_CPU_FEATURES", "").lower()
+    return tuple(names.replace(",", " ").split())
 
 
-def allowed(host: Mapping[str, bool], without: list[str]) -> dict[str, bool]:
+def allowed(host: Mapping[str, bool], without: Sequence[str]) -> dict[str, bool]:
     """Return the features of a processor, less those named and those that need these.
 
     Raises
@@ -46,26 +48,21 @@ def allowed(host: Mapping[str, bool], without: list[str]) -> dict[str, bool]:
                 f"processor; it can have {', '.join(sorted(k for k, has in found.items() if has))}"
             )
         found[name] = False
-    for (
-        name,
-        needs,
-    ) in _NEEDS.items():  # in the order of needs: those of avx512f are decided before it
+    for name, needs in _NEEDS.items():
         if not all(found.get(other, True) for other in needs):
             found[name] = False
     return found
 
 
 def target() -> dict[str, Any]:
-    """Return what LLVM is told of the processor: its triple, its name, and its features as "+fma,-avx512f".
+    """Return the processor as LLVM is told of it: its triple, its name, and its features, as "+fma,-avx512f".
 
     LLVM reads the features in order and switches off, with each, all that imply it; so those that are disabled come last.
     """
     import llvmlite.binding as binding
 
     names = [f"{'+' if has else '-'}{name}" for name, has in sorted(features().items())]
-    off = [
-        f"-{name}" for name in [*disabled(), *[k for k in _NEEDS if not features().get(k, True)]]
-    ]
+    off = [f"-{x}" for x in (*disabled(), *(k for k in _NEEDS if not features().get(k, True)))]
     return {
         "triple": binding.get_default_triple(),
         "cpu": binding.get_host_cpu_name(),

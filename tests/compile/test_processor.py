@@ -10,19 +10,22 @@ from tests.compile.compiling import needs_compiler
 WIDE = dict.fromkeys(("avx", "avx2", "fma", "f16c", "avx512f", "avx512bw", "sse2"), True)
 
 
+def forget():
+    for function in (processor.disabled, processor.features, host._compiler):
+        function.cache_clear()
+
+
 @pytest.fixture
 def without(monkeypatch):
-    """Return a function that sets the variable, and forgets what it was."""
+    """Return a function that sets the variable, which is read once."""
 
     def disable(names):
         monkeypatch.setenv("FUNGRAD_DISABLE_CPU_FEATURES", names)
-        processor.features.cache_clear()
-        host._compiler.cache_clear()
+        forget()
 
     yield disable
     monkeypatch.undo()
-    processor.features.cache_clear()
-    host._compiler.cache_clear()
+    forget()
 
 
 @pytest.mark.parametrize(
