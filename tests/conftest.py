@@ -3,8 +3,6 @@
 import gc
 import importlib.util
 import os
-import shutil
-import tempfile
 import warnings
 import zlib
 from collections.abc import Generator
@@ -77,22 +75,8 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["FUNGRAD_TEST_BACKEND"] = config.getoption("--backend")
     if config.getoption("--backend") == "cupy" and (reason := why_no_cupy()):
         pytest.exit(f"all tests skipped: --backend=cupy, but {reason}", returncode=0)
-    if "FUNGRAD_CACHE_DIR" not in os.environ:  # workers of xdist find it set
-        share_kernels(config)
     tiers.configure(config)
     config.pluginmanager.register(Freezing())
-
-
-def share_kernels(config: pytest.Config) -> None:
-    """Keep kernels in a folder of this run alone: each is compiled once, and none is of an earlier state of the code."""
-    folder = tempfile.mkdtemp(prefix="fungrad-tests-")
-    os.environ["FUNGRAD_CACHE_DIR"] = folder
-
-    def remove() -> None:
-        del os.environ["FUNGRAD_CACHE_DIR"]
-        shutil.rmtree(folder, ignore_errors=True)
-
-    config.add_cleanup(remove)
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:

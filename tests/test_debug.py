@@ -339,3 +339,19 @@ def test_what_is_left_out_has_advice():
         debug.log
     with pytest.raises(AttributeError, match=r"module 'fungrad.debug' has no attribute 'nothing'"):
         debug.nothing
+
+
+def test_an_effect_of_a_jitted_function_without_arguments_happens_in_each_call():
+    seen = []
+    inner = fg.jit(lambda: debug.callback(lambda: seen.append(1)))
+
+    @fg.jit
+    def outer(x):
+        inner()
+        return x + 1
+
+    outer.lower(1.0)
+    assert seen == []
+    outer(1.0)
+    outer(2.0)
+    assert seen == [1, 1]

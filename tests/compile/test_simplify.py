@@ -324,3 +324,10 @@ def test_what_is_set_in_zeros_is_added_to_what_these_are_added_to():
 
     x, u = np.arange(5.0), np.array([10.0, 20.0])
     np.testing.assert_array_equal(fg.jit(f)(x, u, 2), [0, 1, 12, 23, 4])
+
+
+def test_a_later_assignment_to_another_place_keeps_the_earlier_one():
+    f = fg.jit(lambda x: x.at[0].set(5.0).at[2].set(7.0).at[0].set(6.0))
+    np.testing.assert_array_equal(f(np.zeros(3)), [6.0, 0.0, 7.0])
+    g = fg.jit(lambda x, i, j: x.at[i].set(5.0).at[j].set(7.0))
+    np.testing.assert_array_equal(g(np.zeros(3), 1, 2), [0.0, 5.0, 7.0])

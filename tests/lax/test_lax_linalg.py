@@ -268,3 +268,11 @@ def test_errors(call, error, message):
 
 def test_the_module_is_found():
     assert lax.linalg is linalg
+
+
+def test_a_triangular_system_of_the_adjoint():
+    a, b = np.array([[2.0, 0.0], [1j, 1.0]]), np.array([[1.0], [2.0]])
+    x = lax.linalg.triangular_solve(
+        a, b, left_side=True, lower=True, transpose_a=True, conjugate_a=True
+    )
+    np.testing.assert_allclose(a.conj().T @ x, b, atol=1e-14)

@@ -438,3 +438,11 @@ def test_axes_of_products(function, shapes, axes):
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     with pytest.raises(ValueError, match="axes should be a list with an entry for"):
         fg.jit(lambda x, y: function(x, y, axes=[0]))(x, y)
+
+
+def test_axes_of_einsum_come_in_the_order_that_is_asked_for():
+    x = np.arange(24.0).reshape(2, 3, 4)
+    for subscripts in ("ijk->kij", "ijk->jki", "ijk->ikj"):
+        expected = np.einsum(subscripts, x)
+        np.testing.assert_array_equal(fnp.einsum(subscripts, x), expected)
+        np.testing.assert_array_equal(fg.jit(lambda x, s=subscripts: fnp.einsum(s, x))(x), expected)

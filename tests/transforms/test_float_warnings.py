@@ -404,3 +404,8 @@ def test_threads_warn_of_their_own_lines():
         f.__code__.co_firstlineno + k for f, n in zip(functions, lines, strict=True) for k in (1, n)
     }
     assert {w.lineno for w in found} <= expected
+
+
+def test_overflows_are_warned_of():
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        fg.grad(lambda x: fnp.sum(fnp.exp(x)))(np.array([1.0, 800.0]))
