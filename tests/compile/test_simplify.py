@@ -326,7 +326,9 @@ def test_what_is_set_in_zeros_is_added_to_what_these_are_added_to():
     np.testing.assert_array_equal(fg.jit(f)(x, u, 2), [0, 1, 12, 23, 4])
 
 
-def test_a_later_assignment_to_another_place_keeps_the_earlier_one():
+def test_the_last_assignment_to_a_place_counts():
+    again = fg.jit(lambda x, y: x.at[1:].set(y).at[1:].set(2 * y))
+    np.testing.assert_array_equal(again(np.zeros(3), np.ones(2)), [0.0, 2.0, 2.0])
     f = fg.jit(lambda x: x.at[0].set(5.0).at[2].set(7.0).at[0].set(6.0))
     np.testing.assert_array_equal(f(np.zeros(3)), [6.0, 0.0, 7.0])
     g = fg.jit(lambda x, i, j: x.at[i].set(5.0).at[j].set(7.0))

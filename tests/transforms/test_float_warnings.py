@@ -409,3 +409,7 @@ def test_threads_warn_of_their_own_lines():
 def test_overflows_are_warned_of():
     with pytest.warns(RuntimeWarning, match="overflow"):
         fg.grad(lambda x: fnp.sum(fnp.exp(x)))(np.array([1.0, 800.0]))
+    jitted = fg.jit(of_python)
+    for _ in range(3):  # evaluated at first, compiled later
+        with pytest.warns(RuntimeWarning, match="overflow"):
+            jitted(X)
