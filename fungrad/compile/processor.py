@@ -12,7 +12,7 @@ VECTOR_BYTES = 64
 """Bytes of the vectors of the widest dtype at hand. LLVM splits them where registers are narrower."""
 
 _NEEDS = {"avx2": {"avx"}, "fma": {"avx"}, "f16c": {"avx"}, "avx512f": {"avx2", "fma", "f16c"}}
-"""Features that others need, among those that decide how kernels are written (LLVM's X86.td); what one needs comes before it."""
+"""Prerequisites of the features that decide how kernels are written, in the order of dependence (LLVM's X86.td)."""
 
 
 @functools.cache
