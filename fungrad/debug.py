@@ -209,7 +209,7 @@ def _to_show(variables: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _can_be_shown(x: Any) -> bool:
-    return x.owner.open if type(x) is Tracer else is_array(x) or isinstance(x, Hashable)
+    return x._owner.open if type(x) is Tracer else is_array(x) or isinstance(x, Hashable)
 
 
 def _open(debugger: Callable[[FrameType], Any] | None, frame: FrameType) -> None:

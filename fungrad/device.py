@@ -263,9 +263,9 @@ def _stays(x: Tracer, target: Device) -> Tracer:
     """Return a traced array, which must be on the device: a program does not move arrays."""
     if not _gpus()[0]:
         return x  # there is nowhere else
-    if x.owner.values is None or find_device(x.device, "device_put") != target:  # type: ignore[attr-defined]
+    if x._owner.values is None or find_device(x.device, "device_put") != target:  # type: ignore[attr-defined]
         raise ValueError(
-            f"at {here()}\ndevice_put: a traced array of type {x.type} under `{x.owner.label}` cannot be moved to {target}; move "
+            f"at {here()}\ndevice_put: a traced array of type {x._type} under `{x._owner.label}` cannot be moved to {target}; move "
             "the arguments of the transformed function before the call"
         )
     return x

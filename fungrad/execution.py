@@ -71,7 +71,7 @@ def device_get(x: T) -> T:
         value = known_value(leaf) if type(leaf) is Tracer else leaf
         if value is None:
             raise TypeError(
-                f"at {here()}\ndevice_get: a tracer of type {leaf.type} under `{leaf.owner.label}` has no value: call "
+                f"at {here()}\ndevice_get: a tracer of type {leaf._type} under `{leaf._owner.label}` has no value: call "
                 "it outside of the transformed function"
             )
         return as_result(to_host(value)) if is_array(value) and hasattr(value, "get") else value

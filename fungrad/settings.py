@@ -381,13 +381,13 @@ def checking_leaks() -> Iterator[None]:
     leaked = [
         x
         for x in gc.get_objects()
-        if type(x) is Tracer and not x.owner.open and x.owner.level > start
+        if type(x) is Tracer and not x._owner.open and x._owner.level > start
     ]
     if leaked:
-        first = min(leaked, key=lambda x: (x.owner.level, x.variable))
+        first = min(leaked, key=lambda x: (x._owner.level, x._variable))
         more = f" {len(leaked) - 1} more are, too." if len(leaked) > 1 else ""
         raise LeakedTracerError(
-            f"a tracer of type {first.type} of `{first.owner.label}`, which has returned, is still referenced from "
-            f"somewhere; {first.owner.origin(first.variable)}. Look for a global, an attribute or a list that "
+            f"a tracer of type {first._type} of `{first._owner.label}`, which has returned, is still referenced from "
+            f"somewhere; {first._owner.origin(first._variable)}. Look for a global, an attribute or a list that "
             f"it was stored in, and return the value from the function instead.{more}"
         )

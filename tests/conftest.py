@@ -9,6 +9,7 @@ from collections.abc import Generator
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import hypothesis
 import numpy as np
@@ -39,6 +40,9 @@ collect_ignore_glob = [
     *(["peers/functional_programs/*", "peers/jax_cells/*"] if PEERS else ["peers/*"]),
 ]
 """No tests: programs that tests run in processes of their own; they import other libraries."""
+
+
+STARTS = pytest.StashKey[dict[ModuleType, list[tuple[np.random.Generator, Any]]]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -77,6 +81,28 @@ def pytest_configure(config: pytest.Config) -> None:
         pytest.exit(f"all tests skipped: --backend=cupy, but {reason}", returncode=0)
     tiers.configure(config)
     config.pluginmanager.register(Freezing())
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Note where the generators of random numbers stand that modules of tests hold."""
+    for module in {getattr(item, "module", None) for item in session.items}:
+        held = (
+            [x for x in vars(module).values() if isinstance(x, np.random.Generator)]
+            if module
+            else []
+        )
+        if held:
+            session.stash.setdefault(STARTS, {})[module] = [
+                (x, x.bit_generator.state) for x in held
+            ]
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Have a test draw the same numbers alone as after others."""
+    for generator, state in item.session.stash.get(STARTS, {}).get(
+        getattr(item, "module", None), ()
+    ):
+        generator.bit_generator.state = state
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:

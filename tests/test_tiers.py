@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests import tiers
@@ -22,6 +23,7 @@ pytest_configure = tiers.configure
 
 TESTS = """
 import subprocess, sys, time
+import numpy as np
 import pytest
 
 @pytest.fixture(scope="module")
@@ -62,6 +64,7 @@ SLOW = """# Comment.
 
 DRIVER = """
 import contextlib, io, json, sys
+import numpy as np
 import pytest
 
 class Collected:
@@ -159,3 +162,11 @@ def test_parts_are_checked():
     for text in ("0/4", "5/4", "4", "a/b", "1/0"):
         with pytest.raises(ValueError, match="is not K/N"):
             tiers._part(text)
+
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("k", range(2))
+def test_each_test_draws_the_first_numbers_of_its_modules_generators(k):
+    assert RNG.random() == np.random.default_rng(0).random()

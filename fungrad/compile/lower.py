@@ -97,7 +97,7 @@ class Program(Keeper):
             for x in arguments:
                 if type(x) is Tracer:
                     with at_users_lines():
-                        expr = self.needed if is_of_values(x.owner) else self.expr
+                        expr = self.needed if is_of_values(x._owner) else self.expr
                         return apart(evaluate(expr, arguments), arguments)
             xp = namespace(arguments)
             arguments = tuple(to_device(xp, arguments))
@@ -295,7 +295,7 @@ def apart(results: list[Any], arguments: Sequence[Any]) -> list[Any]:
     for i, x in enumerate(results):
         if type(x) is Tracer:
             if id(x) in seen:
-                results[i] = new_tracer(x.owner, x.variable, x.type)
+                results[i] = new_tracer(x._owner, x._variable, x._type)
             seen.add(id(x))
     return results
 

@@ -34,10 +34,12 @@ def spelled(expr: Expr) -> Expr:
 
 def after_each_pass(expr: Expr) -> Iterator[tuple[str, Expr]]:
     """Yield the name of each pass and the program after it."""
-    changed = True
+    changed = True  # since dead code was left out last
     for name, step in PASSES:
-        if step is without_dead_code and not changed:
-            continue  # there is none that was not there before
+        leaves_out = step is without_dead_code
+        if leaves_out and not changed:
+            continue  # there is none
         after = step(expr)
-        changed, expr = after is not expr, after
+        changed = not leaves_out and (changed or after is not expr)
+        expr = after
         yield name, expr

@@ -49,14 +49,14 @@ class Capturing(Recording):
         """Return the variable that stands for `value`, an array or a tracer of another trace."""
         if type(value) is Tracer:
             # An array may be assigned to later: what is captured of a tracer is its present variable.
-            key: Hashable = (value.owner.level, value.variable)
+            key: Hashable = (value._owner.level, value._variable)
             known = self._captured.get(key)
             if known is not None:
                 return known[0]
-            if not value.owner.open:
-                value.owner.raise_leaked((value,))
-            type_ = value.type
-            value = new_tracer(value.owner, value.variable, type_)
+            if not value._owner.open:
+                value._owner.raise_leaked((value,))
+            type_ = value._type
+            value = new_tracer(value._owner, value._variable, type_)
         else:
             type_ = type_of(value)
             key = None

@@ -136,16 +136,17 @@ class Expr:
         if self.sources and len(self.sources) != len(self.equations):
             raise ExprError("sources and equations differ in length")
         for number, (primitive, inputs, outputs) in enumerate(self.equations):
-            where = f"equation {number}, {primitive}"
-            missing = [v for v in inputs if v not in defined]
-            if missing:
-                raise ExprError(f"{where}: variables {missing} are used before their definition")
-            expected = primitive.infer(tuple(self.types[v] for v in inputs))
-            types = tuple(self.types[v] for v in outputs)
+            undefined = [v for v in inputs if v not in defined]
+            if undefined:
+                fault = f"variables {undefined} are used before their definition"
+                raise ExprError(f"equation {number}, {primitive}: {fault}")
+            expected = primitive.infer(tuple([self.types[v] for v in inputs]))
+            types = tuple([self.types[v] for v in outputs])
             if expected != types:
-                raise ExprError(f"{where}: outputs have types {types}, its rule gives {expected}")
-            if len(set(outputs)) < len(outputs) or any(v in defined for v in outputs):
-                raise ExprError(f"{where}: an output is defined twice")
+                fault = f"outputs have types {types}, its rule gives {expected}"
+                raise ExprError(f"equation {number}, {primitive}: {fault}")
+            if len(set(outputs)) < len(outputs) or not defined.isdisjoint(outputs):
+                raise ExprError(f"equation {number}, {primitive}: an output is defined twice")
             defined.update(outputs)
         missing = [v for v in self.outputs if v not in defined]
         if missing:

@@ -27,13 +27,13 @@ def layout_of(array: Any) -> Layout:
     Gaps between elements are told of traced arrays alone: nobody assigns to others through a view of them.
     """
     if type(array) is Tracer:
-        if len(array.type.shape) == 0:
+        if len(array._type.shape) == 0:
             return "C"
-        memory = array.memory
+        memory = array._memory
         if memory is None:
             return "C"
         if memory is ARGUMENT:
-            return array.owner.layouts.get(array.variable, "C")
+            return array._owner.layouts.get(array._variable, "C")
         return memory.layout  # type: ignore[no-any-return]
     if not isinstance(array, np.ndarray) and on_host((array,)):
         return "C"

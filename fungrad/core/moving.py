@@ -48,4 +48,4 @@ class Moving:
 
 def may_move(x: Any) -> bool:
     """Whether a transform that is open may differentiate by what `x` is made of."""
-    return type(x) is Tracer and x.owner.moves(x.variable)
+    return type(x) is Tracer and x._owner.moves(x._variable)

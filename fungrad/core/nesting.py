@@ -53,8 +53,8 @@ def trace_of(operands: Sequence[Any]) -> Recorder | None:
     """
     top = None
     for x in operands:
-        if type(x) is Tracer and (top is None or x.owner.level > top.level):
-            top = x.owner
+        if type(x) is Tracer and (top is None or x._owner.level > top.level):
+            top = x._owner
     if top is not None and not top.open:
         top.raise_leaked(operands)
     return None if top is None else top.recorder()
@@ -87,11 +87,11 @@ def lifted(value: Any) -> Any:
 
 def leaked(trace: Recorder, operands: Sequence[Any]) -> LeakedTracerError:
     """Return the error for the use of a tracer of a trace after that was closed."""
-    mine = [x for x in operands if type(x) is Tracer and x.owner is trace]
-    culprit = min(mine, key=lambda x: x.variable)  # later ones were made just now
-    origin = trace.origin(culprit.variable)
+    mine = [x for x in operands if type(x) is Tracer and x._owner is trace]
+    culprit = min(mine, key=lambda x: x._variable)  # later ones were made just now
+    origin = trace.origin(culprit._variable)
     return LeakedTracerError(
-        f"at {here()}\na tracer of type {culprit.type} is used after `{trace.label}` has "
+        f"at {here()}\na tracer of type {culprit._type} is used after `{trace.label}` has "
         f"returned; {origin}. The traced function must have stored it somewhere outside, such as "
         "a global, an attribute or a list. Return the value from the function instead (with "
         "has_aux=True if it is not the result)."

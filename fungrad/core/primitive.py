@@ -329,7 +329,7 @@ def bind(primitive: Primitive, operands: Sequence[Any], source: Source | None = 
     top = None
     for x in operands:
         if type(x) is Tracer:
-            trace = x.owner
+            trace = x._owner
             if trace is not top and (top is None or trace.level > top.level):
                 top = trace
     if primitive.axis_names:
@@ -353,7 +353,7 @@ def perform(
         raise GivenUp
     trace = current_trace.get()
     while trace is not None and trace.values is not None:
-        if any(type(x) is Tracer and x.owner is trace for x in operands):
+        if any(type(x) is Tracer and x._owner is trace for x in operands):
             break
         trace = trace.outer
     if top is not None and (trace is None or top.level > trace.level):

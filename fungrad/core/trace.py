@@ -215,14 +215,14 @@ class Trace(Capturing):
                 if self.staged:  # within a branch, what is computed of constants may never run
                     value = lifted(value)
             else:  # of an enclosing trace, where it may be assigned to before its value here is read
-                value = new_tracer(value.owner, value.variable, value.type)
+                value = new_tracer(value._owner, value._variable, value._type)
             self.on_host = type(value) is not Tracer and self.target.on_host
             self.values[v] = value
         result = Tracer()  # as `new_tracer` does
-        result.owner = self
-        result.variable = v
-        result.type = type_
-        result.memory = ARGUMENT
+        result._owner = self
+        result._variable = v
+        result._type = type_
+        result._memory = ARGUMENT
         return result
 
     def record(
@@ -236,9 +236,9 @@ class Trace(Capturing):
                 return recorder.record(primitive, operands, source)
         variables, types = [], []
         for x in operands:
-            if type(x) is Tracer and x.owner is self:
-                variables.append(x.variable)
-                types.append(x.type)
+            if type(x) is Tracer and x._owner is self:
+                variables.append(x._variable)
+                types.append(x._type)
             else:
                 v = self.capture(x)
                 variables.append(v)
@@ -298,10 +298,10 @@ class Trace(Capturing):
             self.turn.give_back()
             raise
         result = Tracer()  # as `new_tracer` does
-        result.owner = self
-        result.variable = variable
-        result.type = out_types[0]
-        result.memory = None
+        result._owner = self
+        result._variable = variable
+        result._type = out_types[0]
+        result._memory = None
         return result
 
     def _extend_by_several(
@@ -348,7 +348,7 @@ class Trace(Capturing):
 
     def lift(self, value: Any) -> Tracer:
         """Return `value` as a tracer of this trace, or of the branch that records instead."""
-        if type(value) is Tracer and value.owner is self:
+        if type(value) is Tracer and value._owner is self:
             return value
         if self.into is not None and (recorder := self.recorder()) is not self:
             return recorder.lift(value)  # type: ignore[no-any-return]
@@ -357,7 +357,7 @@ class Trace(Capturing):
 
     def expr_of(self, results: Iterable[Any]) -> Expr:
         """Return what was recorded as the program of `results`, tracers of this trace or what it captures."""
-        return self.expr([self.lift(x).variable for x in results])
+        return self.expr([self.lift(x)._variable for x in results])
 
     def evaluate(self) -> None:
         """Run the equations that are pending; values must be known."""

@@ -47,7 +47,7 @@ def close_traces(before: contextvars.Context) -> None:
 
 
 ARGUMENT = object()
-"""The `memory` of a tracer that stands for an argument: it belongs to the caller."""
+"""The `_memory` of a tracer that stands for an argument: it belongs to the caller."""
 
 
 class Tracer:
@@ -68,49 +68,50 @@ class Tracer:
     6.0
     """
 
-    __slots__ = ("__weakref__", "memory", "owner", "type", "variable")
+    # Private: other libraries ask any object for names such as `variable` (xarray) and take what they find.
+    __slots__ = ("__weakref__", "_memory", "_owner", "_type", "_variable")
 
-    owner: Recorder
-    variable: int  # what it stands for now; an assignment to elements makes it another one
-    type: ArrayType
-    memory: Any  # None for an array of its own that nothing views; see fungrad.numpy.views
+    _owner: Recorder
+    _variable: int  # what it stands for now; an assignment to elements makes it another one
+    _type: ArrayType
+    _memory: Any  # None for an array of its own that nothing views; see fungrad.numpy.views
 
     @property
     def shape(self) -> Shape:
         """Lengths of the axes."""
-        return self.type.shape
+        return self._type.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """Data type of the elements."""
-        return self.type.dtype
+        return self._type.dtype
 
     @property
     def ndim(self) -> int:
         """Number of axes."""
-        return len(self.type.shape)
+        return len(self._type.shape)
 
     @property
     def size(self) -> int:
         """Number of elements."""
-        return self.type.size
+        return self._type.size
 
     @property
     def itemsize(self) -> int:
         """Bytes an element takes."""
-        return self.type.dtype.itemsize
+        return self._type.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
         """Bytes all elements take."""
-        return self.type.nbytes
+        return self._type.nbytes
 
     @property
     def __class__(self) -> Any:  # what isinstance asks for where the type does not match
         if settings.get().conversions_checked:
             from fungrad.core.strict import report_isinstance  # few programs need it
 
-            report_isinstance(self.type, sys._getframe(1))
+            report_isinstance(self._type, sys._getframe(1))
         return Tracer
 
     @__class__.setter
@@ -118,9 +119,9 @@ class Tracer:
         raise TypeError("the class of a tracer does not change")
 
     def __len__(self) -> int:
-        if not self.type.shape:
+        if not self._type.shape:
             raise TypeError("len() of unsized object: the array has no axes")
-        return self.type.shape[0]
+        return self._type.shape[0]
 
     @api_boundary
     def __bool__(self) -> bool:
@@ -166,9 +167,9 @@ class Tracer:
 
     @api_boundary
     def __index__(self) -> int:
-        if self.type.dtype.kind not in "iu":
+        if self._type.dtype.kind not in "iu":
             raise TypeError(
-                f"only integers can be an index, a length or a shape, not a tracer of {self.type}"
+                f"only integers can be an index, a length or a shape, not a tracer of {self._type}"
             )
         value = self._number(
             "its use as a Python integer (an index, a length, a shape)", refusals.INDEX
@@ -189,20 +190,20 @@ class Tracer:
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         if compares():  # compares, and computes nothing
             return np.asarray(self._number("a comparison in a test", refusals.COMPARE), dtype)
-        if not self.has_derivative:
-            if self.type.dtype.kind == "b" and 0 in self.type.shape:
-                refusals.check_no_empty_mask(self.type)
+        if not self._has_derivative:
+            if self._type.dtype.kind == "b" and 0 in self._type.shape:
+                refusals.check_no_empty_mask(self._type)
             value = self._number("NumPy (to index an array, say)", refusals.TAKE)
             return np.array(value, dtype)  # never the trace's own
-        refusals.check_not_assigned(self.type)
-        refusals.check_no_method(self.type)
+        refusals.check_not_assigned(self._type)
+        refusals.check_no_method(self._type)
         advice = (
             "Use the function of the same name in fungrad.numpy (fnp.array or fnp.stack for lists that hold tracers) "
             "or, for one of SciPy, in fungrad.scipy; if a constant is what you want, x.tolist() gives the values."
         )
         raise refusals.refused(
             LostDerivativeError,
-            f"at {here()}\na tracer of type {self.type} cannot become a NumPy array: what is computed "
+            f"at {here()}\na tracer of type {self._type} cannot become a NumPy array: what is computed "
             f"from the array would be lost to the transform. {instead_of_scipy() or refusals.in_library() or refusals.instead_of_numpy() or advice}",
         )
 
@@ -214,8 +215,8 @@ class Tracer:
         caller = sys._getframe(3)  # beyond __float__ and api_boundary
         name = builtin.__name__
         meant = is_internal(caller) or (not loses(caller) and asks_for_number(caller))
-        if not meant and self.has_derivative:
-            refusals.check_no_method(self.type)
+        if not meant and self._has_derivative:
+            refusals.check_no_method(self._type)
             advice = (
                 "Use the function of fungrad.numpy or fungrad.scipy (fnp.sqrt instead of math.sqrt); if a constant "
                 f"is meant, write {name}(x)."
@@ -223,33 +224,33 @@ class Tracer:
             instead = instead_of_scipy() or refusals.in_library() or refusals.instead_of_numpy()
             raise refusals.refused(
                 LostDerivativeError,
-                f"at {here()}\na function that is not fungrad's converts a tracer of type {self.type} to a "
+                f"at {here()}\na function that is not fungrad's converts a tracer of type {self._type} to a "
                 f"Python number: its derivative would be lost. {instead or advice}",
             )
         return self._number(f"{name}(...)", refusals.CONVERT, True)
 
     @property
-    def has_derivative(self) -> bool:
+    def _has_derivative(self) -> bool:
         """Whether a derivative may be lost with it."""
-        trace, variable = self.owner, self.variable
-        if not self.type.inexact or trace.moves(variable):
-            return self.type.inexact
+        trace, variable = self._owner, self._variable
+        if not self._type.inexact or trace.moves(variable):
+            return self._type.inexact
         if trace.values is None and (trace.staged or trace.constant(variable) is None):
             return not trace.staged
         return not settings.get().constants_converted
 
     def _number(self, what: str, advice: str, constant: bool = False) -> Any:
         """Return the value; `constant` says that the caller makes a constant of it, which may be a mistake."""
-        if self.has_derivative:
-            refusals.check_not_assigned(self.type)
+        if self._has_derivative:
+            refusals.check_not_assigned(self._type)
         value = resolve(self)
         if constant and settings.get().conversions_checked and type(value) is not Tracer:
             from fungrad.core.strict import report_conversion
 
-            if self.owner.moves(self.variable):
-                report_conversion(self.type, what)
+            if self._owner.moves(self._variable):
+                report_conversion(self._type, what)
         if type(value) is Tracer:
-            mapped = value.owner.label.startswith("vmap")
+            mapped = value._owner.label.startswith("vmap")
             advice = refusals.COMPARE if compares() else advice
             of_library = (
                 instead_of_scipy()
@@ -259,19 +260,19 @@ class Tracer:
             )
             raise refusals.refused(
                 ConcretizationError,
-                f"at {here()}\n{what} needs the value of an array, and a tracer of type {self.type} "
-                f"under `{value.owner.label}` has none: the function is traced once for "
+                f"at {here()}\n{what} needs the value of an array, and a tracer of type {self._type} "
+                f"under `{value._owner.label}` has none: the function is traced once for "
                 f"all values. {of_library or (refusals.MAPPED if mapped and advice is not refusals.COMPARE else advice)}",
             )
         return value
 
     def __repr__(self) -> str:
-        if not self.owner.open:
-            return f"Tracer<{self.type}> of {self.owner.label}, which has returned"
+        if not self._owner.open:
+            return f"Tracer<{self._type}> of {self._owner.label}, which has returned"
         value = known_value(self)
         if value is not None:
             return f"Tracer({value!r})"
-        return f"Tracer<{self.type}>"
+        return f"Tracer<{self._type}>"
 
     def _repr_html_(self) -> str:
         from fungrad.show.html import of_tracer
@@ -282,12 +283,12 @@ class Tracer:
         return format(self)
 
     def __format__(self, spec: str) -> str:
-        value = known_value(self) if self.owner.open else None
+        value = known_value(self) if self._owner.open else None
         return repr(self) if value is None else format(value, spec)
 
     def __hash__(self) -> int:
         raise TypeError(
-            f"unhashable type: 'Tracer'\nat {here()}\na tracer of type {self.type} can be no key of a dictionary, no "
+            f"unhashable type: 'Tracer'\nat {here()}\na tracer of type {self._type} can be no key of a dictionary, no "
             "element of a set and no argument of a function with functools.lru_cache: what stands for all values "
             "equals none. Use what is known when the function is traced as the key (a name, an index, x.shape); in place "
             "of lru_cache, compute the result once and pass it on, or, if a constant is meant, write float(x)."
@@ -300,10 +301,10 @@ def new_tracer(owner: Recorder, variable: int, type_: ArrayType) -> Tracer:
     The class has no `__init__`: to make one takes half the time so, and a trace makes one for each equation.
     """
     result = Tracer()
-    result.owner = owner
-    result.variable = variable
-    result.type = type_
-    result.memory = None
+    result._owner = owner
+    result._variable = variable
+    result._type = type_
+    result._memory = None
     return result
 
 
@@ -316,17 +317,17 @@ def resolve(x: Any) -> Any:
     """
     current = current_trace.get()
     while type(x) is Tracer:
-        trace = x.owner
+        trace = x._owner
         if not trace.open:
             trace.raise_leaked((x,))
         if current is not None and trace.level < current.depends_on:
             current.depends_on = trace.level
         if trace.values is None:
-            constant = trace.constant(x.variable)
+            constant = trace.constant(x._variable)
             return x if constant is None else constant
-        if x.variable not in trace.values:
+        if x._variable not in trace.values:
             trace.evaluate()
-        x = trace.values[x.variable]
+        x = trace.values[x._variable]
     return x
 
 

@@ -236,9 +236,10 @@ def type_of(value: Any) -> ArrayType:
         return known
     if cls is ArrayType:
         return value  # type: ignore[no-any-return]
-    type_ = getattr(value, "type", None)
-    if type(type_) is ArrayType:  # a tracer
-        return type_
+    for name in ("_type", "type"):  # of a tracer, of what stands for one in rules
+        type_ = getattr(value, name, None)
+        if type(type_) is ArrayType:
+            return type_
     dtype = getattr(value, "dtype", None)
     shape = getattr(value, "shape", None)
     if cls.__name__ == "matrix":

@@ -108,7 +108,7 @@ def trace_to_jaxpr_nounits(
         args = [x if aval is None else trace.new_input(type_of(aval)) for aval, x in pvals]
         results = list(call(*args))
         # What is traced outside alone is as good as known here.
-        recorded = [instantiate or (type(x) is Tracer and x.owner is trace) for x in results]
+        recorded = [instantiate or (type(x) is Tracer and x._owner is trace) for x in results]
         unknown = [x for x, own in zip(results, recorded, strict=True) if own]
         variables = output_variables(trace, unknown, "partial_eval")
         types = [aval_of(trace.types[v]) for v in variables]

@@ -37,7 +37,7 @@ def _device(self: Tracer) -> Any:
 
     A function that is traced without values, under `jit`, does not know yet and says "cpu".
     """
-    trace = self.owner
+    trace = self._owner
     known = [] if trace.values is None else [trace.values[v] for v in trace.inputs]
     for x in known:
         device = "cpu" if type(x) is not Tracer and on_host((x,)) else x.device
@@ -59,7 +59,7 @@ def _to_device(self: Tracer, device: Any, /, *, stream: Any = None) -> Tracer:
 def _no_memory(self: Tracer, *args: Any, **kwargs: Any) -> NoReturn:
     """Raise: a traced array has no memory to share, and its derivative would be lost."""
     raise BufferError(
-        f"at {here()}\na tracer of type {self.type} has no memory that another library could be given through "
+        f"at {here()}\na tracer of type {self._type} has no memory that another library could be given through "
         "DLPack, and what is computed there would be lost to the transform. Compute it with fungrad.numpy, "
         "or hand over the results of the transformed function."
     )

@@ -14,13 +14,13 @@ from fungrad.numpy.views import is_scalar, same_array
 
 def check_writable(x: Tracer) -> None:
     """Raise if elements of `x` must not be assigned to."""
-    memory: Any = x.memory
+    memory: Any = x._memory
     viewed = type(memory) is View
-    trace: Recorder = memory.root.owner if viewed else x.owner
-    for each_trace in (x.owner, trace):
+    trace: Recorder = memory.root._owner if viewed else x._owner
+    for each_trace in (x._owner, trace):
         if not each_trace.open:
             each_trace.raise_leaked((x,))
-    if memory is ARGUMENT or (viewed and memory.root.memory is ARGUMENT):
+    if memory is ARGUMENT or (viewed and memory.root._memory is ARGUMENT):
         what = "a view of an argument" if viewed else "an argument"
         raise TypeError(
             f"at {here()}\n{what} of `{trace.label}` is changed in place. Transformed functions are pure: "
@@ -29,7 +29,7 @@ def check_writable(x: Tracer) -> None:
         )
     if is_scalar(x):
         raise TypeError(
-            f"at {here()}\na scalar of type {x.type}, as x[0] and sums are, cannot be changed in place. Give the name "
+            f"at {here()}\na scalar of type {x._type}, as x[0] and sums are, cannot be changed in place. Give the name "
             "another value, s = v, or make it an array first: x[0, ...] is a view of one element, and "
             "fungrad.numpy.array(s) a copy."
         )
@@ -39,8 +39,8 @@ def check_writable(x: Tracer) -> None:
             "one write to. Write to a copy, x.copy(), instead."
         )
     root = memory.root if viewed else x
-    if type(root.memory) is Views and root.memory.perhaps:
-        _check_views(x, root.memory)
+    if type(root._memory) is Views and root._memory.perhaps:
+        _check_views(x, root._memory)
     current = current_trace.get()
     if current is not trace and not _adopted(x, current):
         inner = f"`{current.label}`" if current else "another thread"
@@ -53,9 +53,9 @@ def check_writable(x: Tracer) -> None:
 def _check_views(x: Tracer, views: Views) -> None:
     """Raise if it is not known whether what is assigned to `x` shows in another array."""
     for view in [reference() for reference in views.references]:
-        if view is not None and view.memory.perhaps:
+        if view is not None and view._memory.perhaps:
             raise TypeError(
-                f"at {here()}\nan array of type {x.type} is changed in place, and whether that changes another one, of which it "
+                f"at {here()}\nan array of type {x._type} is changed in place, and whether that changes another one, of which it "
                 "may be a view, depends on how NumPy lays it out in memory: by reshape, ravel or the like an array was made of "
                 "one that was computed of transposed arrays. Copy that one, y = y.copy(), before it is reshaped: then "
                 "the result is a view. Or copy the result, z = y.reshape(-1).copy(): then it is none."
@@ -67,18 +67,18 @@ def _adopted(x: Tracer, current: Recorder | None) -> bool:
 
     What is made of arrays of an enclosing trace alone is computed there, though the user made it here.
     """
-    memory = x.memory
+    memory = x._memory
     root = memory.root if type(memory) is View else x
-    views = root.memory
+    views = root._memory
     shown = [r() for r in views.references] if type(views) is Views else []
     family = [root, *[view for view in shown if view is not None]]
-    family = [t for t in family if t.owner is root.owner]
-    start = current.sizes.get(root.owner.level) if current is not None else None
-    if current is None or start is None or any(t.variable < start for t in family):
+    family = [t for t in family if t._owner is root._owner]
+    start = current.sizes.get(root._owner.level) if current is not None else None
+    if current is None or start is None or any(t._variable < start for t in family):
         return False
     for t in family:
-        t.variable = current.capture(new_tracer(t.owner, t.variable, t.type))
-        t.owner = current
+        t._variable = current.capture(new_tracer(t._owner, t._variable, t._type))
+        t._owner = current
     return True
 
 
@@ -87,11 +87,11 @@ def assign(x: Tracer, new: Tracer) -> None:
 
     `check_writable(x)` is to be called before.
     """
-    memory = x.memory
-    x.owner.assigned = True
-    if new.owner is not x.owner:
-        new = x.owner.lift(new)
-    variable = new.variable  # as it is now: `new` may be the root, or a view of it
+    memory = x._memory
+    x._owner.assigned = True
+    if new._owner is not x._owner:
+        new = x._owner.lift(new)
+    variable = new._variable  # as it is now: `new` may be the root, or a view of it
     root = x
     if type(memory) is View:
         root = memory.root
@@ -102,15 +102,15 @@ def assign(x: Tracer, new: Tracer) -> None:
         changed = new
         for step, old in zip(reversed(memory.steps), reversed(stages), strict=True):
             changed = put(step, old, changed)
-        root.variable = changed.variable
-    x.variable = variable
-    views = root.memory
+        root._variable = changed._variable
+    x._variable = variable
+    views = root._memory
     if views is None:
         return
     for reference in views.references:
         view = reference()
-        if view is not None and view is not x and view.owner is root.owner:
+        if view is not None and view is not x and view._owner is root._owner:
             shown = root
-            for step in view.memory.steps:
+            for step in view._memory.steps:
                 shown = step(shown)
-            view.variable = shown.variable
+            view._variable = shown._variable

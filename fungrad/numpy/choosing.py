@@ -36,7 +36,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     x, axis = along(x, axis)
     shape = (*x.shape[:axis], *index.shape, *x.shape[axis + 1 :])
     if 0 in shape and 0 not in index.shape:  # NumPy does not look at the integers
-        return full(x.type.update(shape=shape), 0)
+        return full(x._type.update(shape=shape), 0)
     if mode == "raise" and settings.get().clamps and x.shape[axis]:
         elements = getitem(x, (slice(None),) * axis + (index,))
         return filled(elements, index, x.shape[axis], axis, default_fill(x.dtype))
@@ -47,7 +47,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
 @implements(np.take_along_axis)
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     x, index = as_tracer(arr), as_tracer(indices)
-    check_along(index.type, axis, x.ndim)
+    check_along(index._type, axis, x.ndim)
     if axis is None:
         x, axis = reshaped(x, (x.size,)), 0
     axis = normalize_axis_index(axis, x.ndim)

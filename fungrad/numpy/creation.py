@@ -81,7 +81,7 @@ eye, identity, tri = _plain(np.eye), _plain(np.identity), _plain(np.tri)
 
 def _converted(x: Any, dtype: Any, ndmin: int = 0, order: Any = None) -> Tracer:
     given = as_tracer(x)
-    if given.type.weak and type(x) in (list, tuple):
+    if given._type.weak and type(x) in (list, tuple):
         given = cast(given, given.dtype)
     result = given if dtype is None else cast(given, np.dtype(dtype))
     result = in_order(given, order) if result is given else copied(given, result, order)

@@ -92,7 +92,7 @@ def unwrap(p: Any, discont: Any = None, axis: Any = -1, *, period: Any = 2 * mat
     x = as_tracer(p)
     axis = normalize_axis_index(axis, x.ndim)
     steps = _steps(x, axis)
-    dtype = plans.result_dtype(steps.type, type_of(as_array(period)))
+    dtype = plans.result_dtype(steps._type, type_of(as_array(period)))
     if not x.shape[axis]:
         return cast(x, dtype)
     discont = period / 2 if discont is None else discont

@@ -173,7 +173,7 @@ def _of_tracers(
             result = views_of(x, result, writable, contiguous)
         elif output is None or result is not output(args, kwargs):
             result = own(result, operands)
-        if type(result) is not Tracer or len(result.type.shape) > 1:
+        if type(result) is not Tracer or len(result._type.shape) > 1:
             settle(rule.__name__, result, operands, view or creates)
         return result if kind is None else each(kind, result)
 
@@ -195,9 +195,9 @@ _LISTS = frozenset([list, tuple])
 def own(result: Any, operands: tuple[Any, ...]) -> Any:
     """Return the result of a function that makes new arrays: never one of its operands, or a view."""
     if type(result) is Tracer:
-        memory = result.memory
+        memory = result._memory
         if memory is not None:
-            asked = type(memory) is Views and not memory.references and result.type.shape
+            asked = type(memory) is Views and not memory.references and result._type.shape
             if not asked:  # else it is new, and made to lie in an order
                 return copied(result, same_array(result), "K")
         for x in operands:

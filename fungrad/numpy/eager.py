@@ -179,7 +179,7 @@ def _lifted(trace: Trace, x: Any, narrow: bool) -> Any:
 def _values(result: Any) -> Any:
     if type(result) is Tracer:
         value = resolve(result)
-        return lattice.weak_array(value) if result.type.weak else value
+        return lattice.weak_array(value) if result._type.weak else value
     if isinstance(result, tuple):
         values = map(_values, result)
         return type(result)(*values) if hasattr(result, "_fields") else tuple(values)

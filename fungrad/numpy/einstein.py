@@ -78,7 +78,7 @@ def _einsum(
     if isinstance(optimize, list):
         optimize = tuple([tuple(x) if isinstance(x, list) else x for x in optimize])
     try:
-        program = _program(subscripts, tuple([x.type for x in xs]), optimize)
+        program = _program(subscripts, tuple([x._type for x in xs]), optimize)
     except ValueError:
         ask_numpy(f"einsum {subscripts!r}", lambda ys: np.einsum(subscripts, *ys), xs)
         raise
@@ -88,9 +88,9 @@ def _einsum(
     result = values[program.outputs[0]]
     # Of one array, with nothing to sum, it is a view: einsum("ii->i", a)[:] = 1.
     result = view_of(xs[0], result, always=True) if len(xs) == 1 else result
-    if result.ndim > 1 and result.memory is None:
+    if result.ndim > 1 and result._memory is None:
         lying = tuple([(x.shape, layout_of(x)) for x in xs])
-        result.memory = Views(_layout(subscripts, lying) if optimize is False else None)
+        result._memory = Views(_layout(subscripts, lying) if optimize is False else None)
     return result
 
 

@@ -31,37 +31,37 @@ from fungrad.primitives.indexing import Gather
 
 def region(x: Tracer, steps: tuple[Primitive, ...], key: Any) -> Tracer | None:
     """Return the elements ``x[key]``, to which `steps` lead; None if it takes a look at what `x` is."""
-    if type(key) is int and len(x.type.shape) == 1:  # a scalar, in any case
+    if type(key) is int and len(x._type.shape) == 1:  # a scalar, in any case
         return through(steps, x)
-    trace, memory = x.owner, x.memory
-    if trace.rewriting or not x.type.shape or (type(memory) is View and memory.flat):
+    trace, memory = x._owner, x._memory
+    if trace.rewriting or not x._type.shape or (type(memory) is View and memory.flat):
         return None
     result = through(steps, x)
-    is_array = result.type.shape or key is Ellipsis or (type(key) is tuple and Ellipsis in key)
-    if result.owner is trace and is_array:
-        shown = shown_by(x.type.shape, layout_of(x), steps)
+    is_array = result._type.shape or key is Ellipsis or (type(key) is tuple and Ellipsis in key)
+    if result._owner is trace and is_array:
+        shown = shown_by(x._type.shape, layout_of(x), steps)
         as_shown(x, result, steps, shown, True)
     return array_of(result) if is_array else result
 
 
 def gathered(x: Tracer, key: Any) -> Tracer | None:
     """Return the elements ``x[i, j]`` where all of the key are traced index arrays of one shape; None for other keys."""
-    trace, indices = x.owner, key if type(key) is tuple else (key,)
-    if trace.into is not None or trace.rewriting or not 0 < len(indices) <= len(x.type.shape):
+    trace, indices = x._owner, key if type(key) is tuple else (key,)
+    if trace.into is not None or trace.rewriting or not 0 < len(indices) <= len(x._type.shape):
         return None
-    shape = indices[0].type.shape if type(indices[0]) is Tracer else ()
+    shape = indices[0]._type.shape if type(indices[0]) is Tracer else ()
     for i in indices:
-        if type(i) is not Tracer or i.owner is not trace or i.type.dtype.kind not in "iu":
+        if type(i) is not Tracer or i._owner is not trace or i._type.dtype.kind not in "iu":
             return None
-        if i.type.shape != shape or not shape or layout_of(i) != "C":
+        if i._type.shape != shape or not shape or layout_of(i) != "C":
             return None
-    if layout_of(x) != "C" or (type(x.memory) is View and x.memory.flat):
+    if layout_of(x) != "C" or (type(x._memory) is View and x._memory.flat):
         return None
     if settings.get().clamps:
         return None
     gather = Gather(math.prod(shape) <= 1)
-    types = gather.infer((x.type, *[i.type for i in indices]))
-    return trace.extend(gather, (x.variable, *[i.variable for i in indices]), types)  # type: ignore[no-any-return]
+    types = gather.infer((x._type, *[i._type for i in indices]))
+    return trace.extend(gather, (x._variable, *[i._variable for i in indices]), types)  # type: ignore[no-any-return]
 
 
 def element(x: Tracer, key: Any, result: Tracer) -> Tracer:
@@ -70,30 +70,30 @@ def element(x: Tracer, key: Any, result: Tracer) -> Tracer:
     Index arrays give copies, integers and slices give views. Without axes the elements are a scalar, but with
     an ellipsis in the key an array.
     """
-    if not result.type.shape and type(key) is int:
+    if not result._type.shape and type(key) is int:
         return result
     parts = key if type(key) is tuple else (key,)
-    memory = x.memory
+    memory = x._memory
     ellipsis = traced = False
     copies = type(memory) is View and memory.flat
     for part in parts:
         if part is Ellipsis:
             ellipsis = True
         elif type(part) is Tracer:
-            is_index = part.type.dtype.kind in "iu" and is_scalar(part)
+            is_index = part._type.dtype.kind in "iu" and is_scalar(part)
             traced, copies = traced or is_index, copies or not is_index
         elif isinstance(part, (np.ndarray, list, tuple)):
             copies = True
-    if not result.type.shape and not ellipsis:
+    if not result._type.shape and not ellipsis:
         return scalar_of(result)
     if copies:
         result = same_array(result) if result is x else result
-        if result.ndim > 1 and not x.owner.rewriting:
+        if result.ndim > 1 and not x._owner.rewriting:
             layout = _of_taken(x, parts, result.shape)
-            result.memory = Views(layout)
+            result._memory = Views(layout)
     elif not traced:
         result = view_of(x, result)
-    elif not is_scalar(x) and not x.owner.rewriting:
+    elif not is_scalar(x) and not x._owner.rewriting:
         step = at_index(parts)
         result = made_view(x, result, (step,), True, seen(x, step))
     return array_of(result)
@@ -112,7 +112,7 @@ def _of_taken(x: Tracer, parts: tuple[Any, ...], shape: Shape) -> Layout:
         return None
     if layout == "C" and len(arrays) == len(parts):
         return "C"  # the axes of the indices, and behind them those that are left
-    strides = list(fake(x.type.shape, layout).strides)
+    strides = list(fake(x._type.shape, layout).strides)
     taken = [part.ndim if part.dtype == bool else 1 for part in arrays]
     used = sum(taken) + sum(isinstance(part, (int, np.integer, slice)) for part in parts)
     items: list[Any] = []

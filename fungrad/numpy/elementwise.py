@@ -209,7 +209,7 @@ iscomplex = implemented(lambda x: apply(e.not_equal, (e.imag(as_tracer(x)), 0)),
 def sinc(x: Any) -> Any:
     """Differentiable at 0 too."""
     array = as_tracer(x)
-    dtype, _ = loop_dtypes(np.multiply, (array.type, PYTHON_SCALARS[float]))  # that of pi * x
+    dtype, _ = loop_dtypes(np.multiply, (array._type, PYTHON_SCALARS[float]))  # that of pi * x
     return e.sinc(cast(array, dtype))
 
 

@@ -68,8 +68,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         return _rolled(x, shift, as_shape(axis))
     near: dict[int, int] = {}
     result = x
-    for i, step in _shifts(x.type.shape, as_shape(shift), as_shape(axis)):
-        n = x.type.shape[i]
+    for i, step in _shifts(x._type.shape, as_shape(shift), as_shape(axis)):
+        n = x._type.shape[i]
         if NEAR < step < n - NEAR:
             parts = (slice_axis(result, i, n - step, n), slice_axis(result, i, 0, n - step))
             result = Concatenate(i)(*parts)
@@ -93,7 +93,7 @@ def _rolled(x: Tracer, shift: Any, axis: Shape) -> Any:
     steps = np.broadcast_to(steps, (count,))
     result: Any = x
     for k, i in enumerate(axes * count if len(axes) == 1 else axes):
-        if n := x.type.shape[i]:
+        if n := x._type.shape[i]:
             result = np.take(result, np.mod(np.arange(n) - steps[k], n), axis=i)
     return same_array(x) if result is x else result
 

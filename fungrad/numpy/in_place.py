@@ -104,7 +104,7 @@ def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -
     target = writable_out("copyto", dst)
     type_ = type_of(as_array(src))
     if type_.weak:
-        src = convert(target.owner, src, result_dtype(target.type, type_))
+        src = convert(target._owner, src, result_dtype(target._type, type_))
     extra = len(type_.shape) - target.ndim
     if extra > 0 and set(type_.shape[:extra]) == {1}:  # assignment takes these, out= does not
         src = reshaped(as_tracer(src), type_.shape[extra:])

@@ -45,7 +45,7 @@ def getitem(x: Any, key: Any, unique: bool = False) -> Any:
 
     `unique` promises that index arrays name no element twice.
     """
-    if type(key) is int and type(x) is Tracer and (one := _element(x.type.shape, key)) is not None:
+    if type(key) is int and type(x) is Tracer and (one := _element(x._type.shape, key)) is not None:
         return bind(one, (x,))
     clamped: list[Any] | None = [] if settings.get().clamps else None
     items, arrays, distinct = _parsed(x, key, clamped)
@@ -61,7 +61,7 @@ def getitem(x: Any, key: Any, unique: bool = False) -> Any:
 def static_steps(x: Tracer, key: Any) -> tuple[Primitive, ...]:
     """Return what gives ``x[key]`` if the key is all of integers, slices of integers, None and an ellipsis; else nothing."""
     if type(key) is int:  # by far the most frequent index
-        return _steps(x.type.shape, (key,))
+        return _steps(x._type.shape, (key,))
     items: list[Item] = []
     for item in key if type(key) is tuple else (key,):
         if type(item) is slice:
@@ -73,7 +73,7 @@ def static_steps(x: Tracer, key: Any) -> tuple[Primitive, ...]:
             items.append(item)
         else:
             return ()
-    return _steps(x.type.shape, tuple(items))
+    return _steps(x._type.shape, tuple(items))
 
 
 _BOUNDS = frozenset([int, type(None)])
@@ -102,7 +102,7 @@ def setitem_functional(
     if kind not in COMBINE:
         raise ValueError(f"kind is one of {list(COMBINE)}, got {kind!r}")
     if type(key) is int and kind == "set" and type(x) is type(values) is Tracer:
-        one, old, new = _element(x.type.shape, key), x.type, values.type
+        one, old, new = _element(x._type.shape, key), x._type, values._type
         if one is not None and new.shape == old.shape[1:] and new.dtype == old.dtype:
             return _update(one, x, values, kind)
     values = as_array(values)
@@ -253,7 +253,7 @@ def _places(mask: Any, shape: Shape) -> Any:
         if type(value) is Tracer:
             raise ConcretizationError(
                 f"at {here()}\na boolean mask picks a number of elements that depends on its values, "
-                f"and a tracer of type {mask.type} under `{value.owner.label}` has none: the function "
+                f"and a tracer of type {mask._type} under `{value._owner.label}` has none: the function "
                 "is traced once for all values. Keep the shape instead: choose between elements with "
                 "fungrad.numpy.where(mask, x, y), leave elements out of a sum or a maximum with its "
                 "argument where=mask, or give fungrad.numpy.nonzero(mask, size=n) a fixed size and index "

@@ -88,7 +88,7 @@ class Selection:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"<elements of {self._array.type} for which a mask without values holds>"
+        return f"<elements of {self._array._type} for which a mask without values holds>"
 
 
 def selection(x: Tracer, mask: Any, error: ConcretizationError) -> Selection:
@@ -106,11 +106,11 @@ def _spread(mask: Tracer, ndim: int) -> Any:
 
 def _same(x: Any, y: Tracer) -> bool:
     """Whether a key is the mask `y`: the same tracer, or computed in the same way as in ``x[x < 0] = -x[x < 0]``."""
-    if type(x) is not Tracer or x.owner is not y.owner:
+    if type(x) is not Tracer or x._owner is not y._owner:
         return False
-    trace = x.owner
+    trace = x._owner
     values = trace.captures | trace.constants
-    pending = [(x.variable, y.variable)]
+    pending = [(x._variable, y._variable)]
     while pending:
         v, w = pending.pop()
         if v == w:

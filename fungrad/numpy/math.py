@@ -48,7 +48,7 @@ conjugate = conj = ufunc(e.conj)
 
 def _power(x: Any, y: Any) -> Any:
     result = operators.power(x, y)
-    weak = result.type.weak and settings.get().jax_types
+    weak = result._type.weak and settings.get().jax_types
     return cast(result, result.dtype, weak)  # not weak, as NumPy's functions give it
 
 

@@ -63,10 +63,14 @@ class Views:
 def lies_in_order(x: Any) -> bool:
     """Whether the axes of an operand lie one in the other as in C order, as nearly always."""
     if type(x) is Tracer:
-        memory = x.memory
-        if memory is None or len(x.type.shape) < 2 or (memory is ARGUMENT and not x.owner.layouts):
+        memory = x._memory
+        if (
+            memory is None
+            or len(x._type.shape) < 2
+            or (memory is ARGUMENT and not x._owner.layouts)
+        ):
             return True
-        return is_ordinary(x.type.shape, layout_of(x))
+        return is_ordinary(x._type.shape, layout_of(x))
     return type(x) in _NUMBERS or layout_of(x) == "C"
 
 
@@ -75,11 +79,11 @@ _NUMBERS = (float, int)
 
 def like(result: Tracer, operands: Sequence[Any]) -> Tracer:
     """Return the result of an elementwise function, which lies as NumPy lays out that of such operands."""
-    if len(result.type.shape) > 1:
+    if len(result._type.shape) > 1:
         for x in operands:
             if not lies_in_order(x):
                 given = [(x.shape, layout_of(x)) for x in operands if getattr(x, "ndim", 0)]
-                result.memory = Views(of_elementwise(tuple(given)))
+                result._memory = Views(of_elementwise(tuple(given)))
                 break
     return result
 
@@ -132,14 +136,14 @@ def settle(name: str, result: Any, operands: tuple[Any, ...], lies: bool = False
             for part in result:
                 settle(name, part, operands, lies)
         return
-    if len(result.type.shape) < 2:
+    if len(result._type.shape) < 2:
         return
-    memory = result.memory
+    memory = result._memory
     name = name.lstrip("_")
     if type(memory) is View or (lies and memory is not None) or name in ELEMENTWISE:
         return
-    dense = name in DENSE or (name in STACKED and len(result.type.shape) < 4)
+    dense = name in DENSE or (name in STACKED and len(result._type.shape) < 4)
     if name in TURNING or not (dense or all_in_order(operands)):
-        result.memory = Views(None)
+        result._memory = Views(None)
     elif type(memory) is Views and not memory.references:
-        result.memory = Views()
+        result._memory = Views()

@@ -115,20 +115,20 @@ class Methods:
             from fungrad.core.lattice import narrow  # few programs need it
 
             wanted = narrow(wanted)
-        if wanted == self.dtype and not (copy or self.type.weak):
+        if wanted == self.dtype and not (copy or self._type.weak):
             return in_order(self, order)
         warn_of_discarded_parts(self, wanted)
         check_cast(self.dtype, wanted, casting)
-        same = wanted == self.dtype and not self.type.weak
+        same = wanted == self.dtype and not self._type.weak
         new = same_array(self) if same else Cast(wanted)(self)
         return of_kind(self, copied(self, new, order))
 
     @property
     def T(self: Any) -> Any:
         """The array with its axes reversed."""
-        if len(self.type.shape) < 2:
+        if len(self._type.shape) < 2:
             return np.transpose(self)
-        return view_of(self, permuted(self, range(len(self.type.shape))[::-1]))
+        return view_of(self, permuted(self, range(len(self._type.shape))[::-1]))
 
     @property
     def mT(self: Any) -> Any:
@@ -198,9 +198,9 @@ class Methods:
             if type(value) is Selection:
                 assign(self, value.assigned(self, key))
             else:
-                memory = value.memory if type(value) is Tracer else None
+                memory = value._memory if type(value) is Tracer else None
                 if type(memory) is View and memory.root is self:
-                    check_not_shuffled(self.type)
+                    check_not_shuffled(self._type)
                 assign(self, setitem_functional(self, key, value))
         except Exception as error:
             hide_internals(error)
@@ -216,9 +216,9 @@ class Methods:
         )
 
     def __iter__(self: Any) -> Iterator[Any]:
-        if not self.type.shape:
+        if not self._type.shape:
             raise TypeError("iteration over a 0-d array")
-        return (self[i] for i in range(self.type.shape[0]))
+        return (self[i] for i in range(self._type.shape[0]))
 
     def __contains__(self: Any, value: Any) -> bool:
         return bool(np.any(np.equal(self, value)))

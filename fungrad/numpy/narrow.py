@@ -48,7 +48,7 @@ def narrowed(x: Any) -> Any:
     """Return a result with arrays and tracers of 32 bits in place of those of 64."""
     if type(x) is Tracer:
         dtype = lattice.narrow(x.dtype)
-        return x if dtype == x.dtype else cast(x, dtype, x.type.weak)
+        return x if dtype == x.dtype else cast(x, dtype, x._type.weak)
     if isinstance(x, (np.ndarray, np.generic)):
         return lattice.narrow_array(x) if x.dtype.kind in "iufc" else x
     return lattice.narrow(x) if isinstance(x, np.dtype) else _items(narrowed, x)

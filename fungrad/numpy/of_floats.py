@@ -51,7 +51,7 @@ def of_floats(rule: Function, numpy_function: Any) -> Function:
         given = {n: as_tracer(x) for n, x in arguments.items() if _is_number(x)}
         if not given:
             return rule(*args, **kwargs)
-        dtype, weak = lattice.promoted(tuple([x.type for x in given.values()]))
+        dtype, weak = lattice.promoted(tuple([x._type for x in given.values()]))
         dtype = lattice.inexact(dtype)
         wide = _SINGLE if half and dtype.itemsize < 4 else dtype  # LAPACK has no half precision
         given = {n: cast(x, wide, weak and wide == dtype) for n, x in given.items()}
@@ -74,4 +74,4 @@ def _as_wide_as(result: Any, dtype: np.dtype[Any]) -> Any:
         return type(result)(*results) if hasattr(result, "_fields") else tuple(results)
     if type(result) is not Tracer or kind_of(result.dtype) not in "fc":
         return result
-    return cast(result, lattice.as_wide_as(result.dtype, dtype), result.type.weak)
+    return cast(result, lattice.as_wide_as(result.dtype, dtype), result._type.weak)

@@ -47,12 +47,12 @@ def _binary(primitive: Elementwise) -> tuple[Callable[..., Any], Callable[..., A
     def forward(self: Tracer, other: Any) -> Any:
         try:
             y = captured(primitive, self, other) if type(other) in CAPTURED else other
-            if type(y) is Tracer and y.owner is (trace := self.owner) and trace.into is None:
-                types = result_types(primitive, (self.type, y.type), True)
+            if type(y) is Tracer and y._owner is (trace := self._owner) and trace.into is None:
+                types = result_types(primitive, (self._type, y._type), True)
                 if types is None:
                     return combined(primitive, self, y, True, (self, other))
-                result = trace.extend(primitive, (self.variable, y.variable), types)
-                in_order = len(self.type.shape) < 2 or self.memory is y.memory is None
+                result = trace.extend(primitive, (self._variable, y._variable), types)
+                in_order = len(self._type.shape) < 2 or self._memory is y._memory is None
                 return result if in_order else like(result, (self, other))
             return apply(primitive, (self, other), True) if is_operand(other) else NotImplemented
         except Exception as error:
@@ -62,7 +62,7 @@ def _binary(primitive: Elementwise) -> tuple[Callable[..., Any], Callable[..., A
     def reflected(self: Tracer, other: Any) -> Any:
         try:
             x = captured(primitive, self, other) if type(other) in CAPTURED else other
-            if x is not other and self.owner.into is None:
+            if x is not other and self._owner.into is None:
                 return combined(primitive, x, self, True, (other, self))
             return apply(primitive, (other, self), True) if is_operand(other) else NotImplemented
         except Exception as error:

@@ -34,7 +34,9 @@ def _operands(a: Any, b: Any, function: Any = None) -> list[Any]:
 
     Its answer is that of the promotion of dtypes but for dtypes that other packages add to NumPy.
     """
-    alike = type(a) is type(b) is Tracer and a.dtype == b.dtype and not (a.type.weak or b.type.weak)
+    alike = (
+        type(a) is type(b) is Tracer and a.dtype == b.dtype and not (a._type.weak or b._type.weak)
+    )
     if alike and not is_added(a.dtype):
         return [a, b]
     x, y = strong(a), strong(b)
@@ -48,7 +50,7 @@ def _operands(a: Any, b: Any, function: Any = None) -> list[Any]:
 def _refused(function: Any, *operands: Any) -> NoReturn:
     """Raise NumPy's error for operands that do not fit."""
     ask_numpy(function.__name__, lambda xs: function(*xs), operands)
-    types = " and ".join(str(x.type) for x in operands)
+    types = " and ".join(str(x._type) for x in operands)
     raise ValueError(f"{function.__name__}: {types} do not fit together")
 
 
@@ -221,7 +223,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     pairs = [_axes_of(z, given) for z, given in ((x, of_x), (y, of_y))]
     if [x.shape[i] for i in pairs[0]] != [y.shape[i] for i in pairs[1]]:
         raise ValueError(
-            f"shape-mismatch for sum: axes {pairs[0]} of {x.type} and {pairs[1]} of {y.type}"
+            f"shape-mismatch for sum: axes {pairs[0]} of {x._type} and {pairs[1]} of {y._type}"
         )
     return DotGeneral((pairs[0], pairs[1]), NO_AXES, (x.ndim, y.ndim))(x, y)
 

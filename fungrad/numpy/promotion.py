@@ -76,7 +76,7 @@ def strong(x: Any) -> Any:
     """Return the array or tracer that NumPy's functions (not its ufuncs) make of `x`: never weak, but by JAX's rules."""
     x = as_array(x)
     if type(x) is Tracer:
-        return cast(x, x.type.dtype) if x.type.weak and not settings.get().jax_types else x
+        return cast(x, x._type.dtype) if x._type.weak and not settings.get().jax_types else x
     if type(x) not in PYTHON_SCALARS:
         return x
     if settings.get().jax_types and type(x) is not bool:
@@ -131,20 +131,20 @@ def combined(
     primitive: Elementwise, x: Tracer, y: Tracer, keep_weak: bool, given: tuple[Any, Any]
 ) -> Tracer:
     """Apply a primitive to tracers of one open trace, converted and broadcast as it needs them; `given` is what they were."""
-    trace = x.owner
-    aligned = alignment(primitive, (x.type, y.type), keep_weak, rules_in(trace))
+    trace = x._owner
+    aligned = alignment(primitive, (x._type, y._type), keep_weak, rules_in(trace))
     if aligned is None:
         from fungrad.numpy import keys  # few programs need it
 
         return keys.compared(primitive, (x, y))  # type: ignore[no-any-return]
     (of_x, of_y), types = aligned
-    u, v = x.variable, y.variable
+    u, v = x._variable, y._variable
     for step, between in of_x:
-        u = trace.extend(step, (u,), between, None, 3).variable
+        u = trace.extend(step, (u,), between, None, 3)._variable
     for step, between in of_y:
-        v = trace.extend(step, (v,), between, None, 3).variable
+        v = trace.extend(step, (v,), between, None, 3)._variable
     result = trace.extend(primitive, (u, v), types, None, 3)
-    return result if x.memory is y.memory is None else like(result, given)
+    return result if x._memory is y._memory is None else like(result, given)
 
 
 def number(x: Any, dtype: np.dtype[Any]) -> Any:
@@ -168,23 +168,23 @@ def captured(primitive: Elementwise, x: Tracer, other: Any) -> Any:
 
     A number becomes an array that takes no memory.
     """
-    trace = x.owner
+    trace = x._owner
     if not (trace.on_host and trace.open):
         return other
     if type(other) is np.ndarray:
-        as_it_is = other.dtype == x.type.dtype and other.flags.c_contiguous and trace.into is None
+        as_it_is = other.dtype == x._type.dtype and other.flags.c_contiguous and trace.into is None
         return trace.lift(other) if as_it_is else other
-    strides = scalar_plan(primitive, x.type, type(other))  # type: ignore[arg-type]
+    strides = scalar_plan(primitive, x._type, type(other))  # type: ignore[arg-type]
     if strides is None:
         return other
-    return trace.uniform(number(other, x.type.dtype), x.type, strides)
+    return trace.uniform(number(other, x._type.dtype), x._type, strides)
 
 
 def through(steps: Iterable[Primitive], x: Tracer) -> Tracer:
     """Apply primitives of one operand to a tracer, one after the other: such as cannot fail and have no effect."""
     for step in steps:
-        if (trace := x.owner).into is None:
-            x = trace.extend(step, (x.variable,), step.infer((x.type,)), None, 3)
+        if (trace := x._owner).into is None:
+            x = trace.extend(step, (x._variable,), step.infer((x._type,)), None, 3)
         else:
             x = bind(step, (x,))
     return x
@@ -192,12 +192,12 @@ def through(steps: Iterable[Primitive], x: Tracer) -> Tracer:
 
 def broadcast_to(x: Any, shape: Shape) -> Any:
     """Return a tracer broadcast to `shape` by NumPy's rules."""
-    return x if x.type.shape == shape else through(broadcast_steps(x.type.shape, shape), x)
+    return x if x._type.shape == shape else through(broadcast_steps(x._type.shape, shape), x)
 
 
 def cast(x: Any, dtype: np.dtype[Any], weak: bool = False) -> Any:
     """Return a tracer with `dtype`."""
-    if x.type.dtype == dtype and x.type.weak == weak:
+    if x._type.dtype == dtype and x._type.weak == weak:
         return x
     return like(through((Cast(dtype, weak),), x), (x,))
 
@@ -236,7 +236,7 @@ def brought_to(
     trace: Recorder, x: Any, dtype: np.dtype[Any], shape: Shape, weak: bool = False
 ) -> Tracer:
     """Return any operand as a tracer of `trace` with `dtype`, broadcast to `shape`."""
-    if type(x) is not Tracer or x.type.dtype != dtype or x.type.weak != weak:
+    if type(x) is not Tracer or x._type.dtype != dtype or x._type.weak != weak:
         x = convert(trace, x, dtype, weak)
     return broadcast_to(x, shape)  # type: ignore[no-any-return]
 
@@ -313,8 +313,8 @@ def apply(primitive: Elementwise, operands: Sequence[Any], keep_weak: bool = Fal
 def _halved(result: Any, types: tuple[ArrayType, ...]) -> Any:
     """Return the result of operands of half precision in their dtype, where a function has no loop for that."""
     dtype, _ = result_type(types, (True, False))
-    halves = dtype.itemsize < 4 and kind_of(dtype) == "f" and result.type.dtype == np.float32
-    return cast(result, dtype, result.type.weak) if halves else result
+    halves = dtype.itemsize < 4 and kind_of(dtype) == "f" and result._type.dtype == np.float32
+    return cast(result, dtype, result._type.weak) if halves else result
 
 
 def ufunc_operands(
@@ -373,9 +373,9 @@ def _chosen(trace: Recorder, x: Any, dtype: np.dtype[Any], type_: ArrayType) -> 
 def promote(*operands: Any) -> list[Tracer]:
     """Return operands as tracers of one dtype, by promotion; shapes stay as they are."""
     first = operands[0]
-    if type(first) is Tracer and not first.type.weak:
-        given = first.type.dtype
-        if all(type(x) is Tracer and x.type.dtype == given and not x.type.weak for x in operands):
+    if type(first) is Tracer and not first._type.weak:
+        given = first._type.dtype
+        if all(type(x) is Tracer and x._type.dtype == given and not x._type.weak for x in operands):
             return list(operands)
     operands = tuple([as_array(x) for x in operands])
     rules = settings.get().dtypes

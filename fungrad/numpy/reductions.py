@@ -105,16 +105,16 @@ def reduce(
     where: Any = True,
 ) -> Any:
     """Return what ``ufunc.reduce`` of a tracer is, with all its arguments; by default of all axes."""
-    x = a if type(a) is Tracer and not a.type.weak else as_tracer(a)
-    if x.type.weak:
+    x = a if type(a) is Tracer and not a._type.weak else as_tracer(a)
+    if x._type.weak:
         x = cast(x, x.dtype)
     if isinstance(axis, list):
         raise TypeError("'list' object cannot be interpreted as an integer")
-    out_dtype, primitive, axes, types = _plan(ufunc, x.type, axis, dtype)
+    out_dtype, primitive, axes, types = _plan(ufunc, x._type, axis, dtype)
     where, initial = True if where is None else where, missing if initial is None else initial
     if types is not None and where is True and initial is missing and not keepdims:
-        if (trace := x.owner).into is None:
-            return trace.extend(primitive, (x.variable,), types)
+        if (trace := x._owner).into is None:
+            return trace.extend(primitive, (x._variable,), types)
         return primitive(x)
     x = cast(x, out_dtype)
     shape, identity = x.shape, REDUCTIONS[ufunc].identity

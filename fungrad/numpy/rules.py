@@ -96,7 +96,7 @@ def describe_failure(error: Exception, function: Any, args: Any, kwargs: Mapping
     if nested or (isinstance(error, REFUSALS) and not isinstance(error, FungradError)):
         operands = [*args, *kwargs.values()]
         flat = [y for x in operands for y in (x if type(x) in (list, tuple) else [x])]
-        types = [str(x.type if type(x) is Tracer else type_of(x)) for x in flat if _is_operand(x)]
+        types = [str(x._type if type(x) is Tracer else type_of(x)) for x in flat if _is_operand(x)]
         if nested:
             notes.pop()
         if nested or (raised_inside(error) and not all(t in str(error) for t in types)):

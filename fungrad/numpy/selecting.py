@@ -36,7 +36,7 @@ def value_needed(
     value = known_value(x)
     if value is None:
         raise ConcretizationError(
-            f"at {here()}\n{what} {why}, and a tracer of type {x.type} under `{x.owner.label}` has none: "
+            f"at {here()}\n{what} {why}, and a tracer of type {x._type} under `{x._owner.label}` has none: "
             f"the function is traced once for all values. {advice}"
         )
     return to_host(value)

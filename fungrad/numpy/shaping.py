@@ -294,6 +294,6 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
         not_for_tracers("astype", {"device": device})
     x, dtype = as_tracer(x), np.dtype(dtype)
     warn_of_discarded_parts(x, dtype)
-    if x.dtype != dtype or x.type.weak:
+    if x.dtype != dtype or x._type.weak:
         return copied(x, Cast(dtype)(x), "K")
     return copied(x, same_array(x), "K") if copy else x

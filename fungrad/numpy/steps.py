@@ -94,7 +94,7 @@ def put(step: Step, old: Tracer, new: Tracer) -> Tracer:
     if step is e.imag:
         return e.complex_(e.real(old), new)  # type: ignore[no-any-return]
     assert isinstance(step, Primitive), "windows are read-only"
-    return step.transpose(new, Linear(old.type))[0]  # type: ignore[no-any-return]  # its inverse
+    return step.transpose(new, Linear(old._type))[0]  # type: ignore[no-any-return]  # its inverse
 
 
 def form(step: Step) -> Step:

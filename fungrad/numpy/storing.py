@@ -44,7 +44,7 @@ def as_stored(
     out: Tracer, result: Any, casting: Any = "same_kind", mask: Any = True, exactly: bool = False
 ) -> Tracer:
     """Return what `store` makes of `out`; raise NumPy's error where it cannot be."""
-    new = as_tracer_of(out.owner, result)
+    new = as_tracer_of(out._owner, result)
     if not np.can_cast(new.dtype, out.dtype, casting):
         raise TypeError(
             f"Cannot cast output from {new.dtype!r} to {out.dtype!r} with casting rule '{casting}': make the "
@@ -56,8 +56,8 @@ def as_stored(
         raise ValueError(
             f"non-broadcastable output operand with shape {out.shape} doesn't match the broadcast shape {new.shape}"
         )
-    new = broadcast_to(cast(new, out.dtype, out.type.weak), out.shape)
+    new = broadcast_to(cast(new, out.dtype, out._type.weak), out.shape)
     if mask is not True:
-        keep = broadcast_to(as_tracer_of(out.owner, mask), out.shape)
+        keep = broadcast_to(as_tracer_of(out._owner, mask), out.shape)
         new = select(keep, new, same_array(out))
     return new  # type: ignore[no-any-return]

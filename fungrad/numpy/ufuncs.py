@@ -46,11 +46,11 @@ def of_one(primitive: Elementwise, keep_weak: bool = False) -> Callable[[Any], A
     """Return `apply` of a primitive of one operand, which is quick where that has to be neither converted nor lifted."""
 
     def function(x: Any) -> Any:
-        if type(x) is Tracer and (trace := x.owner).into is None:
-            types = result_types(primitive, (x.type,), keep_weak)
+        if type(x) is Tracer and (trace := x._owner).into is None:
+            types = result_types(primitive, (x._type,), keep_weak)
             if types is not None:
-                result = trace.extend(primitive, (x.variable,), types)
-                in_order = x.memory is None or len(x.type.shape) < 2
+                result = trace.extend(primitive, (x._variable,), types)
+                in_order = x._memory is None or len(x._type.shape) < 2
                 return result if in_order else like(result, (x,))
         return apply(primitive, (x,), keep_weak)
 
@@ -66,7 +66,7 @@ def _of_two(primitive: ElementwiseFunction) -> Function:
             v = captured(primitive, x, y) if type(y) in CAPTURED else y
         elif type(y) is Tracer and type(x) in CAPTURED:
             u = captured(primitive, y, x)
-        if type(u) is type(v) is Tracer and u.owner is v.owner and u.owner.into is None:
+        if type(u) is type(v) is Tracer and u._owner is v._owner and u._owner.into is None:
             return combined(primitive, u, v, False, (x, y))
         return apply(primitive, (x, y))
 

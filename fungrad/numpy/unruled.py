@@ -17,7 +17,7 @@ def of_constants(arguments: Any) -> Any:
     Raises `NotConstant` if some tracer is none: it has no value, or may have a derivative.
     """
     if type(arguments) is Tracer:
-        value = None if arguments.has_derivative else known_value(arguments)
+        value = None if arguments._has_derivative else known_value(arguments)
         if value is None:
             raise NotConstant
         return value.copy()  # never the trace's own

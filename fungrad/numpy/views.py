@@ -7,7 +7,7 @@ permutations, indices) from there. An assignment to any of a family, root or vie
 every live view of it anew. So the `variable` of a live tracer is always its present value, reading costs
 nothing, and views nobody holds any more cost nothing either.
 
-`Tracer.memory` holds this: ARGUMENT for an argument of the traced function, a `View` for a view, the list of
+`Tracer._memory` holds this: ARGUMENT for an argument of the traced function, a `View` for a view, the list of
 weak references to its views for a root that has some, and nothing for most.
 
 Whether a reshape is a view or a copy depends on how the elements of the array lie: in C order, if nothing else is
@@ -53,30 +53,30 @@ def view_of(
     view is to be `contiguous`, what would have gaps between its elements. The views that are not
     writable, diagonals and broadcasts, never are copies.
     """
-    trace = x.owner
-    if result.owner is not trace or trace.rewriting:
+    trace = x._owner
+    if result._owner is not trace or trace.rewriting:
         return result
     if is_scalar(x):
         if writable:
             return result
         x = new_tracer(
-            trace, x.variable, x.type
+            trace, x._variable, x._type
         )  # an array of its own: the scalar is no part of it
-    memory = x.memory
+    memory = x._memory
     root = memory.root if type(memory) is View else x
     if result is x:
         if contiguous:
             return in_order(x, "C")
         if writable:
             return result
-        result = new_tracer(trace, x.variable, x.type)
-    made = result.memory
+        result = new_tracer(trace, x._variable, x._type)
+    made = result._memory
     if type(made) is Views or (type(made) is View and made.root is root):
         return result  # a function within did it
     steps = _steps(x, result)
     if steps is None:
         return result
-    shown = shown_by(x.type.shape, layout_of(x), steps, "C" if contiguous else None)
+    shown = shown_by(x._type.shape, layout_of(x), steps, "C" if contiguous else None)
     if not writable or always:  # NumPy never copies
         shown = shown._replace(
             view=True, layout=shown.layout if shown.view else None, by_layout=False
@@ -87,10 +87,10 @@ def view_of(
 def as_shown(x: Tracer, result: Tracer, steps: Steps, shown: Shown, writable: bool) -> Tracer:
     """Make of `result`, to which `steps` lead from `x`, the view of `x` or the copy that NumPy gives."""
     if shown.by_layout:
-        x.owner.reshaped = True
+        x._owner.reshaped = True
     if shown.view is False:
         if result.ndim > 1:
-            result.memory = Views(shown.layout)
+            result._memory = Views(shown.layout)
         return result
     writable = writable and not shown.repeated
     return made_view(x, result, steps, writable, shown.layout, shown.view is None)
@@ -105,16 +105,16 @@ def made_view(
     perhaps: bool = False,
 ) -> Tracer:
     """Make `result` the view of `x` that `steps` show, or that `perhaps` they do."""
-    memory = x.memory
+    memory = x._memory
     root, before = x, cast(Steps, ())
     if type(memory) is View:
         root, before, writable = memory.root, memory.steps, writable and memory.writable
         perhaps = perhaps or memory.perhaps
-    result.memory = View(root, before + steps, writable, layout, perhaps=perhaps)
-    views = root.memory
+    result._memory = View(root, before + steps, writable, layout, perhaps=perhaps)
+    views = root._memory
     if views is not ARGUMENT:
         if views is None:
-            views = root.memory = Views()
+            views = root._memory = Views()
         views.add(result)
         views.perhaps |= perhaps
     return result
@@ -123,33 +123,33 @@ def made_view(
 def flat_of(x: Tracer, result: Tracer) -> Tracer:
     """Return `result`, the elements of `x` in one axis, as ``x.flat``."""
     if result is x:
-        result = new_tracer(x.owner, x.variable, x.type)
+        result = new_tracer(x._owner, x._variable, x._type)
     result = view_of(x, result, always=True)
-    memory = result.memory
+    memory = result._memory
     if type(memory) is View:
-        result.memory = memory._replace(flat=True, layout="C")
+        result._memory = memory._replace(flat=True, layout="C")
     return result
 
 
 def diagonal_of(x: Tracer, result: Tracer, offset: int, axis1: int, axis2: int) -> Tracer:
     """Return `result`, a diagonal of `x`, which NumPy never copies: where the steps to it would, its layout is not theirs."""
     result = view_of(x, result, writable=False)
-    memory, layout = result.memory, layout_of(x)
+    memory, layout = result._memory, layout_of(x)
     if type(memory) is View and memory.layout is None and layout is not None:
-        diagonal = np.diagonal(fake(x.type.shape, layout), offset, axis1, axis2)
-        result.memory = memory._replace(layout=_layout(diagonal))
+        diagonal = np.diagonal(fake(x._type.shape, layout), offset, axis1, axis2)
+        result._memory = memory._replace(layout=_layout(diagonal))
     return result
 
 
 def seen(x: Tracer, step: Step) -> Layout:
     """Return the layout of what a step shows of `x`."""
-    return shown_by(x.type.shape, layout_of(x), (form(step),)).layout
+    return shown_by(x._type.shape, layout_of(x), (form(step),)).layout
 
 
 def windows_of(x: Tracer, windows: SlidingWindows) -> Tracer:
     """Return sliding windows of `x`, a view that is read-only."""
     result = windows(x)
-    if x.owner.rewriting or not x.type.shape:
+    if x._owner.rewriting or not x._type.shape:
         return result  # type: ignore[no-any-return]
     return made_view(x, result, (windows,), False, seen(x, windows))
 
@@ -159,8 +159,8 @@ def in_order(x: Tracer, order: Any) -> Tracer:
     order = order.upper() if isinstance(order, str) else order
     if order not in ("C", "F") or is_scalar(x):
         return x
-    shown = shown_by(x.type.shape, layout_of(x), (), order)
-    x.owner.reshaped |= shown.by_layout
+    shown = shown_by(x._type.shape, layout_of(x), (), order)
+    x._owner.reshaped |= shown.by_layout
     if shown.view:
         return x
     copy = same_array(x)
@@ -172,7 +172,7 @@ def in_order(x: Tracer, order: Any) -> Tracer:
 def laid_out_in(x: Tracer, order: Any) -> Tracer:
     """Return the new array `x` as one that was asked to lie in an order."""
     fortran = isinstance(order, str) and order.upper() == "F" and x.ndim > 1
-    x.memory = Views(dense(x.shape, range(x.ndim)[::-1]) if fortran else "C")
+    x._memory = Views(dense(x.shape, range(x.ndim)[::-1]) if fortran else "C")
     return x
 
 
@@ -181,33 +181,33 @@ def copied(x: Tracer, copy: Tracer, order: Any) -> Tracer:
     if x.ndim < 2:
         return copy
     order = "K" if order is None else order.upper() if isinstance(order, str) else order
-    if order == "K" and copy.type.shape == x.type.shape:
+    if order == "K" and copy._type.shape == x._type.shape:
         return like(copy, (x,))
     if order == "K":
-        layout = of_elementwise(((x.type.shape, layout_of(x)),))
+        layout = of_elementwise(((x._type.shape, layout_of(x)),))
         if layout is not None:
-            steps = fake(x.type.shape, layout).strides
-            layout = dense(copy.type.shape, sorted(range(x.ndim), key=lambda i: -steps[i]))
-        copy.memory = Views(layout)
+            steps = fake(x._type.shape, layout).strides
+            layout = dense(copy._type.shape, sorted(range(x.ndim), key=lambda i: -steps[i]))
+        copy._memory = Views(layout)
         return copy
     if order != "A":
         return laid_out_in(copy, order)
-    straight, turned = [shown_by(x.type.shape, layout_of(x), (), o).view for o in "CF"]
+    straight, turned = [shown_by(x._type.shape, layout_of(x), (), o).view for o in "CF"]
     if straight is None or turned is None:
-        copy.memory = Views(None)
+        copy._memory = Views(None)
         return copy
     return laid_out_in(copy, "F" if turned and not straight else "C")
 
 
 def read_only(x: Tracer) -> Tracer:
     """Return the new array `x` as one that cannot be written to."""
-    root = new_tracer(x.owner, x.variable, x.type)
+    root = new_tracer(x._owner, x._variable, x._type)
     return made_view(root, x, (), False, layout_of(x))
 
 
 def is_scalar(x: Tracer) -> bool:
     """Whether `x` is a scalar, whose value nothing can change, and not an array without axes."""
-    return not x.type.shape and type(x.memory) not in (View, Views)
+    return not x._type.shape and type(x._memory) not in (View, Views)
 
 
 def array_of(x: Tracer) -> Tracer:
@@ -217,7 +217,7 @@ def array_of(x: Tracer) -> Tracer:
 
 def scalar_of(x: Tracer) -> Tracer:
     """Return `x`, or its present value as a scalar if it is an array without axes."""
-    return x if x.type.shape or is_scalar(x) else same_array(x)
+    return x if x._type.shape or is_scalar(x) else same_array(x)
 
 
 def of_kind(x: Tracer, copy: Tracer) -> Tracer:
@@ -227,8 +227,8 @@ def of_kind(x: Tracer, copy: Tracer) -> Tracer:
 
 def created(x: Tracer) -> Tracer:
     """Return `x`, the new result of a function that makes arrays: an array, also without axes."""
-    if not x.type.shape:
-        x.memory = Views()
+    if not x._type.shape:
+        x._memory = Views()
     return x
 
 
@@ -256,18 +256,18 @@ def same_array(x: Tracer) -> Tracer:
 
     It belongs to the innermost trace, so that it can be changed there.
     """
-    copy = new_tracer(x.owner, x.variable, x.type)
+    copy = new_tracer(x._owner, x._variable, x._type)
     current = current_trace.get()
-    inner = current is not None and not current.rewriting and current.level > x.owner.level
+    inner = current is not None and not current.rewriting and current.level > x._owner.level
     return current.lift(copy) if current is not None and inner else copy
 
 
 def _steps(x: Tracer, result: Tracer) -> Steps | None:
     """Return the primitives that made `result` of `x`; None if NumPy would have made a copy."""
     steps: list[Primitive] = []
-    v = result.variable
-    while v != x.variable:
-        primitive, inputs = x.owner.maker(v)
+    v = result._variable
+    while v != x._variable:
+        primitive, inputs = x._owner.maker(v)
         if primitive is None:
             return None
         if not primitive.rearranges and primitive not in (e.real, e.imag):

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from fungrad.core.primitive import primitive
 from fungrad.primitives.elementwise import cast, exp, imag, is_complex, maximum, real, sign
+from fungrad.primitives.quadrature import weighted_sum
 from fungrad.primitives.scipy_ufunc import RealFunction, constant, library, no_derivative, special
 from fungrad.primitives.shaping import zeros_like
 from fungrad.primitives.ufunc import DType, Elementwise, Function, Rule, total
@@ -96,13 +99,16 @@ class MacdonaldByOrder(RealFunction):
         # Up to where exp(|v| t - x (cosh t - 1)) is below 1e-17 of its maximum.
         end = xp.arccosh(1 + 80 / x) + 2 * xp.arcsinh(2 * abs(v) / x)
         step = end / self.NODES
-        integral = 0 * x + (0 if self.n else 0.5)
         parity = -1 if self.n % 2 else 1
-        for i in range(1, self.NODES + 1):
-            t = i * step
+
+        def integrand(node: Any) -> Any:
+            t = node * step
             fall = -2 * x * xp.sinh(t / 2) ** 2
             wave = xp.exp(fall + v * t) + parity * xp.exp(fall - v * t)
-            integral = integral + t**self.n * wave / 2
+            return t**self.n * wave / 2
+
+        nodes = np.arange(self.NODES + 1.0)
+        integral = weighted_sum(xp, integrand, nodes, np.where(nodes == 0, 0.5, 1.0), end)
         return xp.where(x > 0, step * integral, xp.nan)
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:

@@ -62,12 +62,14 @@ class EllipticByParameter(RealFunction):
         phi, m = operands
 
         def up_to(end: Any) -> Any:
-            return integrate(lambda t: self.integrand(xp.sin(t), m), 0.0, end)
+            return integrate(xp, lambda t: self.integrand(xp.sin(t), m), 0.0, end)
 
         turns = xp.rint(phi / math.pi)
         result = up_to(phi - math.pi * turns)
         if (turns != 0).any():
-            result = result + xp.where(turns == 0, 0.0, 2 * turns * up_to(math.pi / 2))
+            result = result + xp.where(
+                turns == 0, 0.0, 2 * turns * up_to(xp.full_like(phi, math.pi / 2))
+            )
         return result
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:

@@ -109,9 +109,9 @@ def integrate_tail(
     for _ in range(40):  # Newton's method for a convex function, from the right: never too short
         end = end - (fall(end) - NEGLIGIBLE) / rate(end)
     if bend is None:
-        return integrate(integrand, 0.0, end)
+        return integrate(xp, integrand, 0.0, end)
     bend = xp.clip(bend, 0.0, end)
-    return integrate(integrand, 0.0, bend) + integrate(integrand, bend, end)
+    return integrate(xp, integrand, 0.0, bend) + integrate(xp, integrand, bend, end)
 
 
 def psi(xp: Any, k: int, x: Any) -> Any:
@@ -208,7 +208,8 @@ class BetaincByParameters(ByParameters):
             return near - (near + far) * moved / (v + moved)
 
         def factor(d: Any) -> Any:
-            below, above = xp.log(u) - d - growth(d), xp.log(v) - growth(d)
+            grown = growth(d)
+            below, above = xp.log(u) - d - grown, xp.log(v) - grown
             logs = (xp.where(lower, below, above), xp.where(lower, above, below))
             return quotients(self.order, lambda k: log_density(k, logs, of_a, of_b, of_sum))
 

@@ -300,5 +300,5 @@ def counting(shape: Shape, axis: int, *near: Any) -> Any:
     all be stored in the program, these need no memory.
     """
     counter = Iota(shape, np.dtype(np.int64), axis)
-    trace = next((x.owner for x in near if type(x) is Tracer), None)
+    trace = next((x._owner for x in near if type(x) is Tracer), None)
     return counter() if trace is None else trace.record(counter, ())

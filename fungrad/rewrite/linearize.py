@@ -72,7 +72,7 @@ def push_forward(
         for v, t in zip(outputs, t_out, strict=True):
             # What is linear in tangents and made of none is zero, whatever a user's rule has computed it by.
             apart = tangent_trace is not None and (
-                type(t) is not Tracer or t.owner is not tangent_trace
+                type(t) is not Tracer or t._owner is not tangent_trace
             )
             moving[v] = None if apart else t
     return [values[v] for v in expr.outputs], [moving[v] for v in expr.outputs]

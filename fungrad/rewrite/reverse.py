@@ -109,14 +109,14 @@ def _forward(
             steps.append(Step(equation, source, derivative))
         if results is None:
             if replaced:
-                inputs = tuple([values[v].variable for v in inputs])
+                inputs = tuple([values[v]._variable for v in inputs])
                 equation = Equation(primitive, inputs, outputs)
             trace.equations.append(equation)
             trace.sources.append(source)
             continue
         for v, x in zip(outputs, results, strict=False):  # there may be more: what is saved
             values[v] = trace.lift(x)
-            replaced |= values[v].variable != v
+            replaced |= values[v]._variable != v
     return values, steps, moving
 
 
@@ -208,7 +208,7 @@ def joint_expr(expr: Expr, flags: Sequence[bool]) -> Joint:
         for v in dict.fromkeys(expr.outputs):
             if types[v].inexact:
                 ct = trace.new_input(tangent_type(types[v]))
-                seeds[v] = ct.variable
+                seeds[v] = ct._variable
                 cts[v] = ct if v in moving else None
         origins: list[Source | None] = []
         for step in reversed(steps):

@@ -160,9 +160,9 @@ def of_tracer(tracer: Tracer) -> str:
     """Return a tracer as a notebook shows it: its type, what traces it, its value if it has one, and the line that made it."""
 
     def show() -> str:
-        owner = tracer.owner
-        head = f"{_span('op', 'Tracer')} {_span('type', str(tracer.type))} of {_span('dim', owner.label)}"
-        place = owner.origin(tracer.variable)
+        owner = tracer._owner
+        head = f"{_span('op', 'Tracer')} {_span('type', str(tracer._type))} of {_span('dim', owner.label)}"
+        place = owner.origin(tracer._variable)
         made = f"<div>{_span('dim', _cut(place), place)}</div>"
         if not owner.open:
             return _shown(f"{head}, {_span('bad', 'which has returned')}{made}")

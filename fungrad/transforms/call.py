@@ -186,12 +186,12 @@ def output_variables(trace: Trace, leaves: Sequence[Any], label: str) -> list[in
     """Return the variables of the results of a traced function."""
     variables = []
     for x in leaves:
-        if type(x) is Tracer and x.owner is trace:
-            variables.append(x.variable)
+        if type(x) is Tracer and x._owner is trace:
+            variables.append(x._variable)
             continue
         if type(x) is not Tracer and not is_array(x):
             raise no_result(x, label)
-        variables.append(trace.lift(_narrow(x) if settings.get().narrow else x).variable)
+        variables.append(trace.lift(_narrow(x) if settings.get().narrow else x)._variable)
     return variables
 
 
@@ -203,7 +203,7 @@ def weakly_typed(results: Sequence[Any], types: Sequence[ArrayType]) -> Sequence
 
     def typed(x: Any, weak: bool) -> Any:
         if type(x) is Tracer:
-            return x if x.type.weak is weak else Cast(x.dtype, weak)(x)
+            return x if x._type.weak is weak else Cast(x.dtype, weak)(x)
         if weak:
             return weak_array(x)
         return np.asarray(x) if type(x) is WeakArray else x

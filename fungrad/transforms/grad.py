@@ -210,7 +210,7 @@ def _transformed(
                 value, returned = split_aux(value, label)
                 aux = Auxiliary(returned, label)
                 results = [value, *aux.tracers]
-            if type(value) is not Tracer or value.type not in _REAL_SCALARS:
+            if type(value) is not Tracer or value._type not in _REAL_SCALARS:
                 check_scalar(value, holomorphic, label)
             outputs = output_variables(trace, results, label)
             if in_force.dependence_checked:

@@ -31,6 +31,6 @@ def stop_gradient(x: A) -> A:
     """
 
     def stopped(leaf: Any) -> Any:
-        return e.stop_gradient(leaf) if type(leaf) is Tracer and leaf.type.inexact else leaf
+        return e.stop_gradient(leaf) if type(leaf) is Tracer and leaf._type.inexact else leaf
 
     return tree.map(stopped, x)  # type: ignore[no-any-return]

@@ -191,7 +191,7 @@ def _within(trace: Trace, x: Any, axis: int | None, type_: ArrayType) -> Any:
     layout = without_axis(layout_of(x), type_.shape, axis)
     tracer = trace.new_input(type_.update(shape=shape), layout=layout)
     if not may_move(x):
-        trace.still |= {tracer.variable}
+        trace.still |= {tracer._variable}
     return tracer
 
 

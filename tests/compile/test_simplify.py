@@ -38,6 +38,21 @@ def names(f, *args):
     return [e.primitive.name for e in simple.equations]
 
 
+@pytest.mark.parametrize("place", range(len(PASSES) + 1))
+def test_a_pass_that_changes_nothing_changes_no_program(place, monkeypatch):
+    def f(x):
+        y = add(mul(x, x), mul(x, x))
+        sin(y)
+        return [y]
+
+    expr = record_expr("f", f, (type_of(X),))
+    expected = simplify(expr).equations
+    idle = ("idle", lambda expr: expr)
+    passes = (*PASSES[:place], idle, *PASSES[place:])
+    monkeypatch.setattr("fungrad.compile.simplify.PASSES", passes)
+    assert simplify(expr).equations == expected
+
+
 @hypothesis.settings(max_examples=200)
 @hypothesis.given(programs(length=25))
 def test_random_programs(case):

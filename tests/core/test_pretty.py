@@ -99,7 +99,7 @@ def test_captured_arrays_come_before_the_semicolon():
         x = trace.new_input(array_type((2,), np.dtype(float)))
         scale = np.full(2, 3.0)
         y = add(add(x, X), scale)
-        text = str(trace.expr([y.variable]))
+        text = str(trace.expr([y._variable]))
     assert text == (
         "{ lambda a:float64[2] b:float64[2] ; c:float64[2] .\n"
         "  d:float64[2] = add c a\n"

@@ -11,7 +11,7 @@ import fungrad as fg
 from fungrad.core import snapshot
 from fungrad.core.primitive import bind, primitive
 from fungrad.core.trace import Trace
-from fungrad.core.tracer import current_trace
+from fungrad.core.tracer import Tracer, current_trace
 from fungrad.core.types import type_of
 from fungrad.primitives.elementwise import add, cos, mul, neg, sin
 from fungrad.primitives.shaping import ReduceSum, iota
@@ -179,10 +179,12 @@ def test_the_highest_level_records():
         with Trace("inner") as inner:
             y = inner.new_input(type_of(X))
             z = add(x, y)
-            assert z.owner is inner
-            assert neg(x).owner is outer
-            assert inner.expr([z.variable]).captured == 1
-            assert [(c.owner, c.variable) for c in inner.captures.values()] == [(outer, x.variable)]
+            assert z._owner is inner
+            assert neg(x)._owner is outer
+            assert inner.expr([z._variable]).captured == 1
+            assert [(c._owner, c._variable) for c in inner.captures.values()] == [
+                (outer, x._variable)
+            ]
             add(x, y)
             assert len(inner.captures) == 1  # the same tracer is captured once
         assert len(outer.equations) == 1
@@ -203,7 +205,7 @@ def test_what_is_made_of_nothing_is_recorded_in_the_innermost_trace():
     assert type(iota((3,), int)) is np.ndarray
     with Trace("outer"), Trace("inner") as inner:
         assert current_trace.get() is inner
-        assert iota((3,), int).owner is inner
+        assert iota((3,), int)._owner is inner
     assert current_trace.get() is None
 
 
@@ -253,11 +255,11 @@ def test_small_captured_arrays_are_copied():
         assert array.flags.writeable
         array[:] = 100
         z = add(x, array)
-        assert trace.expr([y.variable]).captured == 2
+        assert trace.expr([y._variable]).captured == 2
         np.testing.assert_array_equal([*trace.captures.values()], [np.ones(3), np.full(3, 100)])
         trace.evaluate()
-        np.testing.assert_array_equal(trace.values[y.variable], np.full(3, 3))
-        np.testing.assert_array_equal(trace.values[z.variable], np.full(3, 102))
+        np.testing.assert_array_equal(trace.values[y._variable], np.full(3, 3))
+        np.testing.assert_array_equal(trace.values[z._variable], np.full(3, 102))
 
 
 def test_large_captured_arrays_are_copied_once_until_they_change():
@@ -279,7 +281,7 @@ def test_large_captured_arrays_are_copied_once_until_they_change():
         results += [add(x, array)]
         assert len(trace.captures) == 5
         trace.evaluate()
-        found = [trace.values[y.variable][-1] for y in results]
+        found = [trace.values[y._variable][-1] for y in results]
     np.testing.assert_array_equal(found, [2, 2, 2, 3, 3, *4 * [np.nan]])
 
 
@@ -300,7 +302,7 @@ def test_what_is_captured_keeps_layout_and_bits(dtype):
     array = np.asfortranarray(np.arange(2 * LARGE).reshape(2, -1) % 7).astype(dtype)
     with Trace("f") as trace:
         for x in (array, array.T, array[:, ::-1], np.broadcast_to(array[:, :1], array.shape)):
-            v = trace.lift(x).variable
+            v = trace.lift(x)._variable
             kept = trace.captures[v]
             np.testing.assert_array_equal(kept, x, strict=True)
             assert not np.shares_memory(kept, x)
@@ -328,7 +330,7 @@ def test_arrays_that_nobody_can_write_to_are_not_copied(tmp_path):
             (of_bytearray, True),
             (view, True),
         ):
-            v = trace.lift(x).variable
+            v = trace.lift(x)._variable
             assert np.shares_memory(trace.captures[v], x) != is_copied
     assert not array.flags.writeable
 
@@ -379,7 +381,7 @@ def test_objects_whose_id_is_reused():
         results = [add(x, np.full(4, float(i))) for i in range(50)]
         trace.evaluate()
         for i, y in enumerate(results):
-            np.testing.assert_array_equal(trace.values[y.variable], X + i)
+            np.testing.assert_array_equal(trace.values[y._variable], X + i)
 
 
 def test_the_structure_holds_no_values():
@@ -389,7 +391,7 @@ def test_the_structure_holds_no_values():
             y = mul(add(x, array), mul(x, np.full(3, scale, array.dtype)))
             for _ in range(power):
                 y = mul(y, x)
-            return key_of(trace, [y.variable], "test")
+            return key_of(trace, [y._variable], "test")
 
     ones = np.ones(3)
     assert structure(1.0, ones, 1) == structure(2.0, ones * 2, 1)
@@ -402,7 +404,7 @@ def test_the_structure_tells_wiring_apart():
     def structure(f):
         with Trace("f") as trace:
             x, y = trace.new_input(type_of(X)), trace.new_input(type_of(X))
-            return key_of(trace, [v.variable for v in f(x, y)], "test")
+            return key_of(trace, [v._variable for v in f(x, y)], "test")
 
     programs = [
         lambda x, y: [add(x, y)],
@@ -554,3 +556,9 @@ def test_arrays_of_other_classes_are_copied_as_numpys_own():
     for found in (snapshot.copied(x), snapshot.snapshot(x)):
         assert type(found) is np.ndarray
         assert found.tolist() == [1, 1, 1]
+
+
+def test_public_names_of_tracers_are_those_of_arrays():
+    """Other libraries ask any object for names such as `variable`, and take what they find."""
+    names = {name for name in dir(Tracer) if not name.startswith("_")}
+    assert names - set(dir(np.ndarray)) == {"at"}

@@ -213,7 +213,7 @@ def test_rows_use_every_collective():
 
         def f(x, row=row):
             found = row.function(x)
-            used.update(type(equation[0]) for equation in found.owner.equations)
+            used.update(type(equation[0]) for equation in found._owner.equations)
             return found
 
         named(f)(operand(row, 3))

@@ -37,7 +37,7 @@ def install() -> None:
     # What programs read of a box.
     Tracer._value = property(value_below)  # type: ignore[attr-defined]
     Tracer._node = property(node_of)  # type: ignore[attr-defined]
-    Tracer._trace = property(lambda x: x.owner)  # type: ignore[attr-defined]
+    Tracer._trace = property(lambda x: x._owner)  # type: ignore[attr-defined]
 
 
 def pytest_addoption(parser: Any) -> None:

@@ -33,14 +33,14 @@ def isbox(x: Any) -> bool:
 
 def value_below(x: Tracer) -> Any:
     """Return what a box of this transform stands for: an array, or a box of an enclosing one."""
-    trace: Any = x.owner
+    trace: Any = x._owner
     if trace.values is None or not trace.open:
         return x
-    if x.variable not in trace.values:
+    if x._variable not in trace.values:
         trace.evaluate()
-    value = trace.values[x.variable]
+    value = trace.values[x._variable]
     # Boxes made outside of transforms, as by `new_box`, are within none.
-    alone = type(value) is Tracer and value.owner.label == trace.label == OUTSIDE
+    alone = type(value) is Tracer and value._owner.label == trace.label == OUTSIDE
     return value_below(value) if alone else value
 
 
@@ -77,9 +77,9 @@ def new_box(value: Any, trace: int, node: VJPNode) -> Any:
 def backward_pass(g: Any, end_node: VJPNode) -> Any:
     """Return the cotangent of the box that a node was computed of, for `g` as the node's own."""
     end: Any = end_node.box
-    trace = end.owner
-    program = Program(trace.expr([end.variable]))
+    trace = end._owner
+    program = Program(trace.expr([end._variable]))
     captured = tuple(trace.captures.values())
     start = tuple([trace.values[v] for v in trace.inputs])
     _, pull = vjp(lambda *inputs: program(*captured, *inputs)[0], *start)
-    return pull(g if type(g) is Tracer else np.asarray(g, end.type.dtype))[0]
+    return pull(g if type(g) is Tracer else np.asarray(g, end._type.dtype))[0]

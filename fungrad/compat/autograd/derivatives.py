@@ -44,8 +44,8 @@ def checked(result: Any, x: Any) -> Any:
     """Return what a function returned for the box `x`, numbers as floating-point; warn if it does not depend on it."""
     boxes = [leaf for leaf in tree.leaves(x) if type(leaf) is Tracer]
     if boxes:
-        owner = boxes[0].owner
-        if not any(type(y) is Tracer and y.owner is owner for y in tree.leaves(result)):
+        owner = boxes[0]._owner
+        if not any(type(y) is Tracer and y._owner is owner for y in tree.leaves(result)):
             warnings.warn(INDEPENDENT, stacklevel=2)
     return tree.map(_number, result)
 

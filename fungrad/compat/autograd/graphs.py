@@ -55,10 +55,10 @@ def trace(start_node: Any, fun: Callable[[Any], Any], x: Any) -> tuple[Any, Any]
     with Trace(GRAPH, with_values=True) as recorded:
         boxes = [recorded.new_input(type_of(v), as_operand(v)) for v in leaves]
         result = fun(tree.unflatten(structure, boxes))
-        if type(result) is not Tracer or result.owner is not recorded:
+        if type(result) is not Tracer or result._owner is not recorded:
             warnings.warn(INDEPENDENT, stacklevel=2)
             return result, None
-        return value_below(result), _nodes(recorded, start_node).get(result.variable)
+        return value_below(result), _nodes(recorded, start_node).get(result._variable)
 
 
 def _nodes(recorded: Trace, start_node: Any) -> dict[int, Any]:

@@ -53,7 +53,7 @@ class Rules:
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the primitive, of which some argument is a box."""
         trace: Any = top_trace(args)
-        of_top = lambda x: type(x) is Tracer and x.owner is trace
+        of_top = lambda x: type(x) is Tracer and x._owner is trace
         leaves = [(x,) if type(x) is Tracer else tree.leaves(x) for x in args]
         boxed = tuple([i for i, parts in enumerate(leaves) if any(map(of_top, parts))])
         if trace.label == GRAPH:
@@ -74,7 +74,7 @@ class Rules:
         ans = self.function(*args, **call.kwargs)
         leaves, structure = tree.flatten((ans, args))
         boxes = [x for x in leaves if type(x) is Tracer]
-        if all(x.owner.values is not None for x in boxes):
+        if all(x._owner.values is not None for x in boxes):
             call.enclosed = bool(boxes)
             call.pull = self._puller(call, ans, args)
             return ans, []

@@ -235,7 +235,7 @@ def min_dim(d1: Any, d2: Any) -> Any:
 
 def find_top_trace(xs: Any) -> Any:
     """Return the innermost of the traces that values belong to; None of arrays."""
-    traces = [x.owner for x in xs if type(x) is Tracer]
+    traces = [x._owner for x in xs if type(x) is Tracer]
     return max(traces, key=lambda trace: trace.level, default=None)
 
 

@@ -56,11 +56,11 @@ def set_up() -> None:
     of_tracer.aval = property(fungrad.typeof)
     of_tracer.sort = vars(Array)["sort"]  # NumPy's sorts in place
     of_tracer.at = property(Places)
-    of_tracer._trace = property(lambda self: self.owner)
+    of_tracer._trace = property(lambda self: self._owner)
     _say_shardings(ShapedArray)
     of_trace: Any = Trace
     of_trace.main = property(lambda self: self)
-    of_tracer.weak_type = property(lambda self: self.type.weak)
+    of_tracer.weak_type = property(lambda self: self._type.weak)
     cast = of_tracer.astype
     of_tracer.astype = lambda self, dtype, *a, **k: cast(self, dtype_of(dtype, "astype"), *a, **k)
     for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):

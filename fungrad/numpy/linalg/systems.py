@@ -40,14 +40,14 @@ def solved(primitive: LinearSystem, a: Any, b: Any) -> Any:
     One matrix `a` for a stack of right-hand sides is factorized once: they are its columns.
     """
     if b.ndim < 2 or b.shape[-2] != a.shape[-1]:
-        raise ValueError(f"solve: {a.type} and {b.type} do not fit together: a x = b")
+        raise ValueError(f"solve: {a._type} and {b._type} do not fit together: a x = b")
     if a.ndim == 2 < b.ndim:
         stack, (n, k) = b.shape[:-2], b.shape[-2:]
         size = math.prod(stack)
         columns = moveaxis(reshaped(b, (size, n, k)), 0, -1)
         wide: Any = primitive(a, reshaped(columns, (n, k * size)))
         return reshaped(moveaxis(reshaped(wide, (n, k, size)), -1, 0), (*stack, n, k))
-    stacks = [x.type.update(shape=x.shape[:-2]) for x in (a, b)]
+    stacks = [x._type.update(shape=x.shape[:-2]) for x in (a, b)]
     stack = broadcast_shapes(primitive.name, stacks)
     return primitive(broadcast_to(a, stack + a.shape[-2:]), broadcast_to(b, stack + b.shape[-2:]))
 

@@ -61,7 +61,7 @@ def while_by_python(
             break
         with with_advice(label):
             returned = leaves_of(body_fun(carry.value), label)
-        if any(type(x) is Tracer and x.owner.values is None for x in returned.leaves):
+        if any(type(x) is Tracer and x._owner.values is None for x in returned.leaves):
             return None
         carry.take(returned)
     if not carry.started and any(t.weak for t in carry.types):  # trace a step for the types

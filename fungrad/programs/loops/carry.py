@@ -200,8 +200,8 @@ def protected(x: Any) -> Any:
     if type(x) is bool:
         return np.bool_(x)
     if type(x) is Tracer:
-        x = new_tracer(x.owner, x.variable, x.type)
-        x.memory = ARGUMENT
+        x = new_tracer(x._owner, x._variable, x._type)
+        x._memory = ARGUMENT
     if type(x) is not np.ndarray:
         return x
     x = snapshot(x)
@@ -212,7 +212,7 @@ def protected(x: Any) -> Any:
 def unshared(x: Any, type_: ArrayType) -> Any:
     """Return a carry as an array that shares memory with no other."""
     if type(x) is Tracer:
-        return new_tracer(x.owner, x.variable, x.type)
+        return new_tracer(x._owner, x._variable, x._type)
     if type_.shape:
         return x.copy()
     return np.asarray(x, type_.dtype)[()] if on_host((x,)) else x

@@ -311,7 +311,7 @@ def _run_by_python(leaves: Sequence[Any]) -> bool:
     if settings.get().dtypes and not any_tracer(leaves):
         return False
     return all(
-        type(x) is not Tracer or (x.owner.values is not None and have_values([x])) for x in leaves
+        type(x) is not Tracer or (x._owner.values is not None and have_values([x])) for x in leaves
     )
 
 

@@ -56,7 +56,7 @@ def closure_convert(
     label = f"closure_convert({name_of(fun)})"
     structure = tree.structure(example_args)
     closed = close(label, fun, *example_args)
-    hoisted = [i for i, x in enumerate(closed.captured) if type(x) is Tracer and x.type.inexact]
+    hoisted = [i for i, x in enumerate(closed.captured) if type(x) is Tracer and x._type.inexact]
     moved = set(hoisted)
     rest = [x for i, x in enumerate(closed.captured) if i not in moved]
     arrays = [closed.captured[i] for i in hoisted]

@@ -106,7 +106,7 @@ class CustomDerivative(CustomFunction):
         outs, consts = ([_value_for(trace, x) for x in xs] for xs in (outs, consts))
         # What closes over tracers of a trace within this one belongs there.
         tracers = [x for x in (*outs, *consts) if type(x) is Tracer]
-        above = trace_of([x for x in tracers if x.owner.level > trace.level])
+        above = trace_of([x for x in tracers if x._owner.level > trace.level])
         if above is not None:
             return self._as_program(above, args)
         trace.evaluate()
@@ -118,7 +118,7 @@ class CustomDerivative(CustomFunction):
         return tree.unflatten(structure, results)
 
     def _site(self, trace: Recorder, args: tuple[Any, ...]) -> tuple[Site, list[Any]]:
-        return self.site(args, lambda x: type(x) is Tracer and x.owner is trace, _moved_by(trace))
+        return self.site(args, lambda x: type(x) is Tracer and x._owner is trace, _moved_by(trace))
 
     def _as_program(self, trace: Recorder, args: tuple[Any, ...]) -> Any:
         """Record the call with the function and its rule as programs."""
@@ -138,12 +138,12 @@ class CustomDerivative(CustomFunction):
 
 def _moved_by(trace: Recorder) -> Any:
     """Return the test for what `trace` itself may differentiate by."""
-    return lambda x: type(x) is Tracer and x.owner is trace and trace.moves(x.variable, True)
+    return lambda x: type(x) is Tracer and x._owner is trace and trace.moves(x._variable, True)
 
 
 def _value_for(trace: Recorder, x: Any) -> Any:
     """Return `x`; the array that it is if it was made in a trace within `trace`, of what has no tangent."""
-    if type(x) is not Tracer or x.owner.level <= trace.level or may_move(x):
+    if type(x) is not Tracer or x._owner.level <= trace.level or may_move(x):
         return x
     value = known_value(x)
     return x if value is None else value
@@ -156,7 +156,7 @@ def _values_below(trace: Recorder, operands: Sequence[Tracer]) -> list[Any]:
     """
     trace.evaluate()
     known: Any = trace.values
-    values = [known[x.variable] for x in operands]
+    values = [known[x._variable] for x in operands]
     for value in values:
         if type(value) is np.ndarray:
             value.flags.writeable = False

@@ -67,7 +67,7 @@ def lu(a: Any, permute_l: bool = False, p_indices: bool = False) -> Any:
     if not (permute_l or p_indices):
         # Row r of P holds a 1 where `order` says r.
         p: Any = np.equal(order[..., None, :], np.arange(m)[:, None])
-        return cast(p, real_type(packed.type).dtype), low, up
+        return cast(p, real_type(packed._type).dtype), low, up
     inverse = np.argsort(order, -1)
     if permute_l:
         return np.take_along_axis(low, inverse[..., None], -2), up

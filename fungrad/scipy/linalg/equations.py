@@ -34,7 +34,7 @@ def _stacked(name: str, *arrays: Any) -> list[Any]:
     try:
         stack = np.broadcast_shapes(*[x.shape[:-2] for x in xs])
     except ValueError:
-        raise ValueError(f"{name}: stacks {type_list([x.type for x in xs])} do not fit") from None
+        raise ValueError(f"{name}: stacks {type_list([x._type for x in xs])} do not fit") from None
     return [broadcast_to(x, stack + x.shape[-2:]) for x in xs]
 
 

@@ -54,7 +54,7 @@ def expm(A: Any) -> Any:
 def expm_frechet(A: Any, E: Any, compute_expm: bool = True) -> Any:
     """Traced, `method` means nothing: the derivative is a block of the exponential of a larger matrix."""
     a, e = [_square(x) for x in numbers(double(A), double(E))]
-    stack = broadcast_shapes("expm_frechet", [x.type.update(shape=x.shape[:-2]) for x in (a, e)])
+    stack = broadcast_shapes("expm_frechet", [x._type.update(shape=x.shape[:-2]) for x in (a, e)])
     a, e = [broadcast_to(x, stack + x.shape[-2:]) for x in (a, e)]
     derivative = Frechet("expm")(a, e)
     return (_EXP(a), derivative) if compute_expm else derivative

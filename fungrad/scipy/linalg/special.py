@@ -66,7 +66,7 @@ def hankel(c: Any, r: Any = None) -> Any:
     operands: list[Any] = promote(first, np.zeros_like(first) if r is None else as_tracer(r))
     column, row = operands
     if column.ndim != 1 or row.ndim != 1:
-        raise ValueError(f"hankel takes vectors, got {column.type} and {row.type}: ravel them")
+        raise ValueError(f"hankel takes vectors, got {column._type} and {row._type}: ravel them")
     values = np.concatenate([column, row[1:]])
     return _indexed(values, np.arange(column.size)[:, None] + np.arange(row.size))
 

@@ -18,7 +18,7 @@ DOUBLE = np.dtype(np.float64)
 
 def double(x: Any) -> Any:
     """Return `x` in double precision, which SciPy computes distributions in."""
-    if type(x) is float or (type(x) is Tracer and x.type.dtype == DOUBLE and not x.type.weak):
+    if type(x) is float or (type(x) is Tracer and x._type.dtype == DOUBLE and not x._type.weak):
         return x
     x = as_array(x)
     if type(x) in PYTHON_SCALARS:
