@@ -50,6 +50,7 @@ from fungrad.core.errors import (
     StrictConversionWarning,
 )
 from fungrad.core.expr import Equation, Expr
+from fungrad.core.foreign import provide_stand_ins as _provide_stand_ins
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0
 from fungrad.numpy.at import at
@@ -148,6 +149,14 @@ _provide("fungrad.scipy.special", when="scipy.special")
 # Where SciPy looks for an extension of the array API standard.
 _extensions["special"] = "fungrad.scipy.special"
 
+
+def _sparse_matrices() -> Any:
+    from fungrad.scipy.sparse.arrays import as_sparse
+
+    return as_sparse
+
+
+_provide_stand_ins("scipy.sparse", _sparse_matrices)
 
 __dir__ = __all__.copy
 

@@ -106,6 +106,11 @@ def user_frame() -> tuple[FrameType | None, FrameType | None]:
     return inner, None
 
 
+def called_by_library() -> bool:
+    """Whether code of an installed package runs, beside NumPy's, SciPy's and fungrad's, that the user's has called."""
+    return user_frame()[1] is not None
+
+
 COMPARING = ("numpy.testing.", "_pytest.")
 """The modules that compare arrays and compute nothing of them."""
 

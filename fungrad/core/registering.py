@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.foreign import plain_form
+
 EVERYTHING = "Arguments and results of transformed functions are arrays, numbers and pytrees (tuples, lists, dicts, ...) of them."
 
 
@@ -21,6 +23,8 @@ def how_to_register(value: Any) -> str:
     """Return what to write so that an object can be an argument or a result; "" if it cannot be."""
     cls = type(value)
     name = cls.__name__
+    if hasattr(value, "to_numpy"):
+        return f"{EVERYTHING} Pass the plain array in it, {plain_form(value)}."
     if dataclasses.is_dataclass(cls):
         fields = [f for f in dataclasses.fields(cls) if f.init]
         static = [f.name for f in fields if f.metadata.get("static")]

@@ -8,6 +8,8 @@ import threading
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
+import numpy as np
+
 from fungrad.core.frames import at_store, is_internal, outwards, package_of
 
 _OTHERS = {
@@ -36,6 +38,9 @@ def instead_of_scipy() -> str:
     if entry is None:
         return ""
     name = _public_name(entry)
+    method = entry.f_code.co_name
+    if name.startswith("scipy.sparse.") and method in _WRITE:
+        return f"It is {name}.{method} that asks for it: write {_WRITE[method]}, which is the same product."
     ours = _OTHERS.get(name, name if _is_ours(name) else "")
     if not ours:
         return (
@@ -46,6 +51,36 @@ def instead_of_scipy() -> str:
     takes_functions = name.startswith(("scipy.optimize.", "scipy.integrate."))
     where = "; what its function depends on goes into `args`" if takes_functions else ""
     return f"It is {name} that asks for it: call {ours} in its place{where}."
+
+
+_ASKING = {"_matmul_dispatch", "_divide", "multiply", "_multiply_2d_with_broadcasting"}
+
+_WRITE = {"dot": "A @ x", "multiply": "scipy.sparse.csr_array(A) * x"}
+"""What to write for methods that are not operators, and cannot leave the product to the other operand."""
+
+
+def asked_by_sparse_matrix() -> bool:
+    """Whether a sparse matrix of SciPy's asks what its other operand is.
+
+    It takes an array of one object for something that is not for it to compute with, and leaves the operator to the operand.
+    """
+    asking = None
+    for frame in outwards():
+        if package_of(frame) == "numpy" or (asking is None and is_internal(frame)):
+            continue
+        if not str(frame.f_globals.get("__name__")).startswith("scipy.sparse."):
+            break
+        if asking is None and frame.f_code.co_name not in _ASKING:
+            return False
+        asking = frame.f_code.co_name
+    return asking not in (None, "multiply")  # whose result a call of the user's returns
+
+
+def as_one_object(x: Any) -> np.ndarray[Any, Any]:
+    """Return an array whose only element is an object."""
+    array = np.empty((), object)
+    array[()] = x
+    return array
 
 
 def loses(frame: FrameType) -> bool:

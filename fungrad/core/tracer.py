@@ -12,9 +12,9 @@ import numpy as np
 from fungrad.core import refusals
 from fungrad.core.config import settings
 from fungrad.core.errors import ConcretizationError, LostDerivativeError, api_boundary, here
-from fungrad.core.frames import asks_for_number, compares, is_internal
+from fungrad.core.frames import asks_for_number, called_by_library, compares, is_internal
 from fungrad.core.recorder import Recorder
-from fungrad.core.scipys import instead_of_scipy, loses
+from fungrad.core.scipys import as_one_object, asked_by_sparse_matrix, instead_of_scipy, loses
 from fungrad.core.state import repair, state_variable
 from fungrad.core.types import ArrayType, Shape
 
@@ -178,7 +178,12 @@ class Tracer:
 
     @api_boundary
     def item(self, *index: int) -> Any:
-        """Return the element as a Python number."""
+        """Return the element as a Python number.
+
+        To a library that is asked for it, as xarray is by `DataArray.item`, the element as it is: it hands it on.
+        """
+        if self._has_derivative and called_by_library():
+            return self[index] if index else self.reshape(())[()]  # type: ignore[index,attr-defined]
         return self._number(".item()", refusals.CONVERT, True).item(*index)
 
     @api_boundary
@@ -188,6 +193,8 @@ class Tracer:
 
     @api_boundary
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        if asked_by_sparse_matrix():
+            return as_one_object(self)
         if compares():  # compares, and computes nothing
             return np.asarray(self._number("a comparison in a test", refusals.COMPARE), dtype)
         if not self._has_derivative:

@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import builtins
+import collections
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 import optree
 
+from fungrad.core.foreign import are_nodes_now
 from fungrad.core.nodes import register_dataclass as register_dataclass
 from fungrad.core.nodes import register_node as register_node
 from fungrad.core.paths import NAMESPACE, difference, flatten_with_path, keystr, prefix_difference
@@ -24,10 +26,14 @@ C = TypeVar("C", bound=type)
 LEAF: TreeDef = optree.treespec_leaf()
 """The structure of a single leaf."""
 
+_DICTS = (dict, collections.OrderedDict, collections.defaultdict)
+
 KeyOrder = tuple[tuple[Any, ...], ...]
 """The keys of dicts, for each in the order of insertion; the dicts in that of the tree."""
 
-_LEAF_TYPES = frozenset([np.ndarray, Tracer, bool, int, float, complex, np.float64, np.float32])
+_LEAF_TYPES = frozenset(
+    [np.ndarray, Tracer, bool, int, float, complex, np.float64, np.float32, np.int64, np.bool_]
+)
 
 
 def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeDef]:
@@ -46,6 +52,8 @@ def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeDef]:
     if type(tree) in _LEAF_TYPES:
         return [tree], LEAF
     leaves, structure = optree.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
+    if not _LEAF_TYPES.issuperset(builtins.map(type, leaves)) and are_nodes_now(leaves):
+        leaves, structure = optree.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
     if structure == LEAF:
         return leaves, LEAF
     return leaves, structure
@@ -74,7 +82,7 @@ def key_order(tree: Any) -> KeyOrder:
         node = pending.pop()
         if type(node) in _LEAF_TYPES:
             continue
-        if isinstance(node, dict):
+        if type(node) in _DICTS:
             if len(node) > 1:
                 orders.append(tuple(node))
             if not _LEAF_TYPES.issuperset(builtins.map(type, node.values())):
@@ -96,12 +104,15 @@ def unflatten(structure: TreeDef, leaves: Sequence[Any]) -> Any:
 
 def leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
     """Return the leaves of `tree`."""
-    return optree.tree_leaves(tree, is_leaf, namespace=NAMESPACE)
+    found = optree.tree_leaves(tree, is_leaf, namespace=NAMESPACE)
+    if not _LEAF_TYPES.issuperset(builtins.map(type, found)) and are_nodes_now(found):
+        found = optree.tree_leaves(tree, is_leaf, namespace=NAMESPACE)
+    return found
 
 
 def structure(tree: Any, is_leaf: IsLeaf = None) -> TreeDef:
     """Return the structure of `tree`."""
-    return optree.tree_structure(tree, is_leaf, namespace=NAMESPACE)
+    return flatten(tree, is_leaf)[1]
 
 
 def map(function: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 from fungrad.core.cached import cached_property
 from fungrad.core.config import settings
 from fungrad.core.errors import ConcretizationError
+from fungrad.core.foreign import has_own_rules, plain_form
 from fungrad.core.interned import InternedValue, interned_dataclass
 
 Shape = tuple[int, ...]
@@ -253,12 +254,23 @@ def type_of(value: Any) -> ArrayType:
             "arrays, and choose with fungrad.numpy.where."
         )
     if isinstance(dtype, np.dtype) and isinstance(shape, tuple):
+        if has_own_rules(cls):
+            raise TypeError(
+                f"an object of class {cls.__module__.partition('.')[0]}.{cls.__name__} cannot be traced: it computes by rules of "
+                f"its own, which would be lost. Pass the plain array in it, {plain_form(value)}."
+            )
         return array_type(shape, dtype, getattr(value, "weak_type", False) is True and _weak(dtype))
     from fungrad.core.registering import EVERYTHING, how_to_register  # few programs need it
 
     raise TypeError(
-        f"{value!r} of type {cls.__name__} is not an array or a number. {how_to_register(value) or EVERYTHING}"
+        f"{_shown(value)} of type {cls.__name__} is not an array or a number. {how_to_register(value) or EVERYTHING}"
     )
+
+
+def _shown(value: Any) -> str:
+    """Return how an object is called in a message: not by a table of its contents."""
+    text = repr(value)
+    return text if len(text) < 200 and "\n" not in text else "an object"
 
 
 def _weak(dtype: np.dtype[Any]) -> bool:

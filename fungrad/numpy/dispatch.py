@@ -16,6 +16,7 @@ import numpy as np
 
 from fungrad.core.backend import on_host
 from fungrad.core.config import settings
+from fungrad.core.foreign import has_own_rules
 from fungrad.core.tracer import Tracer, current_trace
 from fungrad.numpy.memory import Views, settle
 from fungrad.numpy.parameters import (
@@ -219,6 +220,8 @@ def not_for_tracers(name: str, arguments: dict[str, Any]) -> None:
 
 def array_function(self: Tracer, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """Run a NumPy function of which some argument is a tracer (NEP 18)."""
+    if len(types) > 1 and any(has_own_rules(cls, "__array_function__") for cls in types):
+        return NotImplemented
     try:
         rule = traced_functions.get(function) if function in ready else rule_of(function)
         if rule is None:

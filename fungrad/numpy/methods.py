@@ -6,6 +6,7 @@ Most are NumPy's function of the same name with the tracer as first argument.
 from __future__ import annotations
 
 import builtins
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,7 +22,7 @@ from fungrad.numpy.elements import element, gathered, region
 from fungrad.numpy.indexing import getitem, setitem_functional, static_steps
 from fungrad.numpy.masked import Selection, selection
 from fungrad.numpy.memory import View
-from fungrad.numpy.operators import is_operand
+from fungrad.numpy.operators import is_operand, otherwise
 from fungrad.numpy.promotion import check_cast, strong, warn_of_discarded_parts
 from fungrad.numpy.rules import describe_failure, rule_of
 from fungrad.numpy.views import copied, flat_of, in_order, of_kind, same_array, view_of
@@ -224,10 +225,18 @@ class Methods:
         return bool(np.any(np.equal(self, value)))
 
     def __matmul__(self: Any, other: Any) -> Any:
-        return np.matmul(self, strong(other)) if is_operand(other) else NotImplemented
+        return (
+            np.matmul(self, strong(other))
+            if is_operand(other)
+            else otherwise(operator.matmul, self, other)
+        )
 
     def __rmatmul__(self: Any, other: Any) -> Any:
-        return np.matmul(strong(other), self) if is_operand(other) else NotImplemented
+        return (
+            np.matmul(strong(other), self)
+            if is_operand(other)
+            else otherwise(operator.matmul, other, self)
+        )
 
     def __round__(self: Any, ndigits: int | None = None) -> Any:
         return np.round(self, ndigits or 0)

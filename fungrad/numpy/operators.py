@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from fungrad.core.errors import hide_internals
+from fungrad.core.foreign import has_own_rules, stand_in
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import PYTHON_SCALARS
 from fungrad.numpy.masked import Selection, operator_of
@@ -26,12 +28,14 @@ _UNKNOWN = object()
 def is_operand(x: Any) -> bool:
     """Whether an operator of a tracer takes `x`; otherwise Python asks the other operand.
 
-    As the operators of arrays, it leaves alone what has no ufuncs or a higher priority (NEP 13).
+    As the operators of arrays, it leaves alone what has no ufuncs, a higher priority, or ufuncs of its own (NEP 13).
     """
     cls = type(x)
     if cls in PYTHON_SCALARS or cls is Tracer or cls is np.ndarray:
         return True
     if cls is Selection:
+        return False
+    if has_own_rules(cls):
         return False
     ufuncs = getattr(cls, "__array_ufunc__", _UNKNOWN)
     if ufuncs is None or (ufuncs is _UNKNOWN and getattr(x, "__array_priority__", 0) > 0):
@@ -41,8 +45,15 @@ def is_operand(x: Any) -> bool:
     return all(hasattr(x, name) for name in ("dtype", "shape", "flags"))  # of another library
 
 
-def _binary(primitive: Elementwise) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def otherwise(operate: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
+    """Return what an operator gives of a tracer and what is no operand: with fungrad's object in its place, or `NotImplemented`."""
+    x, y = [z if type(z) is Tracer else stand_in(z) for z in (x, y)]
+    return NotImplemented if x is None or y is None else operate(x, y)
+
+
+def _binary(name: str, primitive: Elementwise) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Return what ``x + y`` does for a tracer `x`, and for a tracer `y`. Like `ufuncs.of_two`, but weak operands stay weak."""
+    operate = getattr(operator, f"__{name}__")
 
     def forward(self: Tracer, other: Any) -> Any:
         try:
@@ -54,7 +65,9 @@ def _binary(primitive: Elementwise) -> tuple[Callable[..., Any], Callable[..., A
                 result = trace.extend(primitive, (self._variable, y._variable), types)
                 in_order = len(self._type.shape) < 2 or self._memory is y._memory is None
                 return result if in_order else like(result, (self, other))
-            return apply(primitive, (self, other), True) if is_operand(other) else NotImplemented
+            if is_operand(other):
+                return apply(primitive, (self, other), True)
+            return otherwise(operate, self, other)
         except Exception as error:
             hide_internals(error)
             raise
@@ -64,7 +77,9 @@ def _binary(primitive: Elementwise) -> tuple[Callable[..., Any], Callable[..., A
             x = captured(primitive, self, other) if type(other) in CAPTURED else other
             if x is not other and self._owner.into is None:
                 return combined(primitive, x, self, True, (other, self))
-            return apply(primitive, (other, self), True) if is_operand(other) else NotImplemented
+            if is_operand(other):
+                return apply(primitive, (other, self), True)
+            return otherwise(operate, other, self)
         except Exception as error:
             hide_internals(error)
             raise
@@ -159,9 +174,9 @@ def install() -> None:
     """Give tracers their operators, and what masks select of them."""
     methods: dict[str, Callable[..., Any]] = {}
     for name, primitive in _BINARY.items():
-        methods[name], methods[f"r{name}"] = _binary(primitive)
+        methods[name], methods[f"r{name}"] = _binary(name, primitive)
     for name, primitive in _COMPARISONS.items():
-        methods[name] = _binary(primitive)[0]
+        methods[name] = _binary(name, primitive)[0]
     for name, primitive in _UNARY.items():
         methods[name] = _unary(primitive)
     methods |= {"pow": _pow, "divmod": _divmod, "rdivmod": _rdivmod}

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.config import settings
+from fungrad.core.foreign import has_own_rules
 from fungrad.core.nesting import trace_of
 from fungrad.core.primitive import Primitive, bind
 from fungrad.core.recorder import Recorder
@@ -55,6 +56,8 @@ def as_array(x: Any) -> Any:
     cls = type(x)
     if cls is Tracer or cls is np.ndarray or cls in PYTHON_SCALARS:
         return x
+    if has_own_rules(cls):
+        type_of(x)  # which refuses it
     if hasattr(x, "dtype") and (hasattr(x, "flags") or not hasattr(x, "__array__")):
         return x
     if (cls is list or cls is tuple) and has_tracer(x):

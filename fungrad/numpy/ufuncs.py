@@ -10,6 +10,7 @@ import numpy as np
 
 from fungrad.core.config import settings
 from fungrad.core.errors import here
+from fungrad.core.foreign import has_own_rules
 from fungrad.core.tracer import Tracer, current_trace
 from fungrad.core.types import type_of
 from fungrad.numpy import promotion
@@ -252,10 +253,13 @@ _plain_calls: dict[Any, Function] = {}
 """For each ufunc, what it does with operands alone, of which at least one is a tracer."""
 
 
+_PLAIN = CAPTURED | {Tracer, np.float64}
+
+
 def array_ufunc(self: Tracer, function: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Run a NumPy ufunc, or a method of it, of which some operand is a tracer (NEP 13)."""
     for x in inputs:
-        if type(x) is Selection:
+        if (cls := type(x)) is Selection or (cls not in _PLAIN and has_own_rules(cls)):
             return NotImplemented  # it has a rule of its own
     try:
         if not kwargs and method == "__call__" and function in ready and function in _plain_calls:

@@ -23,6 +23,7 @@ from fungrad.core.config import check_exprs, settings
 from fungrad.core.errors import Source, places
 from fungrad.core.evaluate import inline
 from fungrad.core.expr import Calling, Expr
+from fungrad.core.foreign import holds_array
 from fungrad.core.state import holding
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
@@ -124,7 +125,7 @@ def as_operand(x: Any, recorded: bool = False) -> Any:
 
         x = narrow_array(x)
     if type(x) not in PYTHON_SCALARS:
-        return np.asarray(x) if isinstance(x, np.ndarray) else x
+        return np.asarray(x) if isinstance(x, np.ndarray) or holds_array(x) else x
     try:
         return np.asarray(x, PYTHON_SCALARS[type(x)].dtype)[()]
     except OverflowError:

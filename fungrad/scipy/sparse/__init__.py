@@ -18,6 +18,7 @@ from typing import Any
 
 from fungrad.scipy.sparse import construct
 from fungrad.scipy.sparse import linalg as linalg
+from fungrad.scipy.sparse import nodes as _nodes  # noqa: F401  # which makes them pytrees
 from fungrad.scipy.sparse.arrays import SparseArray as SparseArray
 from fungrad.scipy.sparse.construct import *
 

@@ -12,17 +12,17 @@ import numpy as np
 import scipy.sparse
 
 import fungrad.numpy as fnp
-from fungrad.core.nodes import register_node
-from fungrad.core.tracer import Tracer
+from fungrad.core.errors import LostDerivativeError, here
+from fungrad.core.scipys import as_one_object, asked_by_sparse_matrix, instead_of_scipy
 from fungrad.core.types import type_of
 from fungrad.numpy.at import at
-from fungrad.numpy.promotion import as_array, has_tracer
+from fungrad.numpy.promotion import as_array
 from fungrad.scipy.arguments import is_scalar
 from fungrad.scipy.sparse import products
 from fungrad.scipy.sparse.structure import Structure, product_of
 from fungrad.typing import Array, ArrayLike
 
-__all__ = ["SparseArray", "as_sparse", "is_traced"]
+__all__ = ["SparseArray", "as_sparse"]
 
 
 class SparseArray:
@@ -70,6 +70,14 @@ class SparseArray:
         return self.structure.nnz
 
     size = nnz
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        if asked_by_sparse_matrix():
+            return as_one_object(self)
+        advice = instead_of_scipy() or "x.toarray() is the traced array with all its zeros."
+        raise LostDerivativeError(
+            f"at {here()}\n{self!r} is traced, and no array of NumPy's. {advice}"
+        )
 
     def __repr__(self) -> str:
         return f"<{self.format} {self.kind} of {self.dtype}, {self.structure}>"
@@ -334,6 +342,8 @@ class SparseArray:
         return self._times(other, False)
 
     def __rmatmul__(self, other: Any) -> Any:
+        if is_sparse(other):
+            return as_sparse(other)._matmul_sparse(self)
         other = as_array(other)
         if len(type_of(other).shape) == 2:
             return fnp.transpose(self._times(fnp.transpose(other), True))
@@ -381,20 +391,3 @@ def as_sparse(x: Any, format: str | None = None) -> SparseArray:
         raise ValueError(f"a sparse matrix is made of an array of two axes, not of shape {shape}")
     rows, cols = np.indices(shape).reshape(2, -1)
     return SparseArray(fnp.ravel(x), Structure(shape, rows, cols), format or "coo")
-
-
-def is_traced(*arguments: Any) -> bool:
-    """Whether something traced, or a sparse matrix of ours, is among arguments or in lists there."""
-    return any(
-        type(x) is Tracer
-        or isinstance(x, SparseArray)
-        or (type(x) in (list, tuple) and (has_tracer(x) or is_traced(*x)))
-        for x in arguments
-    )
-
-
-register_node(
-    SparseArray,
-    lambda x: ((x._data,), (x.structure, x.format, x.kind)),
-    lambda aux, children: SparseArray(*children, *aux),
-)

@@ -13,8 +13,8 @@ import fungrad.numpy as fnp
 from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
-from fungrad.numpy.promotion import as_array
-from fungrad.scipy.sparse.arrays import SparseArray, as_sparse, is_sparse, is_traced
+from fungrad.numpy.promotion import as_array, has_tracer
+from fungrad.scipy.sparse.arrays import SparseArray, as_sparse, is_sparse
 from fungrad.scipy.sparse.structure import Structure
 
 __all__ = [
@@ -23,6 +23,16 @@ __all__ = [
 ]  # fmt: skip
 
 Function = Callable[..., Any]
+
+
+def is_traced(*arguments: Any) -> bool:
+    """Whether something traced, or a sparse matrix of ours, is among arguments or in lists there."""
+    return any(
+        type(x) is Tracer
+        or isinstance(x, SparseArray)
+        or (type(x) in (list, tuple) and (has_tracer(x) or is_traced(*x)))
+        for x in arguments
+    )
 
 
 def _format(name: str, example: str) -> Function:
