@@ -88,7 +88,7 @@ test-processors: $(VENV)/.test ## run the tests of arithmetic as on processors w
 
 test-peers: $(PEERS_VENV)/.peers ## run the tests that compare with JAX and autograd, or a part of them: PART=1/4
 	$(PEERS_VENV)/bin/python -c 'import autograd, jax'
-	$(PEERS_VENV)/bin/python -m pytest $(RUN) $(if $(PART),--rest=$(PART)) tests/peers
+	JAX_DISABLE_MOST_OPTIMIZATIONS=1 $(PEERS_VENV)/bin/python -m pytest $(RUN) $(if $(PART),--rest=$(PART)) tests/peers
 
 test-distributed: $(VENV)/.distributed ## run programs on several processes of this machine, by MPI, Dask and Ray
 	$(VENV)/bin/python -c 'import distributed, mpi4py.MPI'

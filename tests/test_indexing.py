@@ -204,7 +204,7 @@ def read(x, key):
         result = getitem(trace.new_input(type_of(x), x), key)
         assert trace_of((result,)) is trace
         value = known_value(result)
-        assert type_of(value) == result.type
+        assert type_of(value) == result._type
         return value, len(trace.equations)
 
 
@@ -502,8 +502,8 @@ def test_mask_without_value():
             ):
                 attempt()
         for kind in SETTABLE:  # one value for all elements: a choice, no values of the mask needed
-            assert setitem_functional(t, mask, 1.0, kind).type == t.type
-            assert setitem_functional(t, mask, np.zeros(4), kind).type == t.type
+            assert setitem_functional(t, mask, 1.0, kind)._type == t._type
+            assert setitem_functional(t, mask, np.zeros(4), kind)._type == t._type
 
 
 @pytest.mark.parametrize(

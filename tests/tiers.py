@@ -9,13 +9,15 @@ Three rules choose the tests of a day, ``--tier=daily``:
 - A grid with the marker `whole` runs all cases each day, slow ones too: the tables of rules and of compositions.
 - Tests that compare with other libraries, in tests/peers, are of no day.
 
-``--rest=1/4`` runs the first quarter of all other tests, chosen by a hash of their names too. ``--tier=quick`` runs fewer cases of
+``--rest=1/4`` runs the first quarter of all other tests, chosen by a hash of their names too; those in tests/peers by files, whose
+tests share what JAX compiles. ``--tier=quick`` runs fewer cases of
 grids. Without an option, everything runs that is asked for.
 """
 
 from __future__ import annotations
 
 import datetime
+import functools
 import sys
 import time
 import zlib
@@ -34,6 +36,7 @@ LIMIT = 0.5
 QUICK = 20
 """One in so many cases of a grid, or of a table that is `whole`, runs in the quick tier."""
 PEERS = "tests/peers/"
+ROOT = Path(__file__).parent.parent
 SLOW = Path(__file__).parent / "slow.txt"
 PROCESSES = ("subprocess.Popen", "os.fork", "os.posix_spawn")
 """Events of Python's audit that tell that a process starts."""
@@ -90,6 +93,17 @@ def shared_fixtures(info: Any) -> list[str]:
     ]
 
 
+@functools.cache
+def parts_of_peers(parts: int) -> dict[str, int]:
+    """Return which part each file of tests/peers is in: the largest file left goes to the part of the fewest bytes."""
+    size = {path.name: path.stat().st_size for path in sorted((ROOT / PEERS).glob("test_*.py"))}
+    totals, found = [0] * parts, {}
+    for name in sorted(size, key=lambda name: -size[name]):
+        found[name] = totals.index(min(totals))
+        totals[found[name]] += size[name]
+    return found
+
+
 class Selection:
     """Chooses the tests that run. Cases of grids are left out before pytest makes items of them, which takes it a millisecond each."""
 
@@ -136,6 +150,8 @@ class Selection:
         if self.rest is None:
             return daily
         part, parts = self.rest
+        if name.startswith(PEERS):
+            return parts_of_peers(parts)[name.partition("::")[0].removeprefix(PEERS)] == part
         return not daily and of_name(name, "rest") % parts == part
 
     def is_slow(self, name: str, info: Any = None) -> bool:

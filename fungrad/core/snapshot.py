@@ -24,16 +24,28 @@ _USUAL = _CONTIGUOUS | _WRITEABLE
 def snapshot(array: Any) -> Any:
     """Return an array of the same values and layout that nobody writes to; `array` if that is true of it."""
     if isinstance(array, np.ndarray):
+        array = native(array)
         if array.flags.num & _USUAL == _USUAL:
             return np.array(array)
         return np.asarray(array) if is_constant(array) else copied(array)
     return array if on_host((array,)) else copied(array)  # a scalar, or an array of CuPy
 
 
+def native(x: Any) -> Any:
+    """Return an array of NumPy's with its bytes in the order of this machine; anything else as it is.
+
+    Files of astronomy and meteorology hold arrays of the other order.
+    """
+    if not isinstance(x, np.ndarray) or x.dtype.isnative:
+        return x
+    return x.astype(x.dtype.newbyteorder("="))
+
+
 def copied(array: Any) -> Any:
     """Return a copy of the same layout."""
     if not isinstance(array, np.ndarray):
         return array.copy()  # of CuPy
+    array = native(array)
     if 0 in array.strides and array.size > 1:  # broadcast: what is repeated is kept once
         axes = zip(array.strides, array.shape, strict=True)
         once = tuple([slice(0, 1) if step == 0 and n > 1 else slice(None) for step, n in axes])

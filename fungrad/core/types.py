@@ -209,6 +209,12 @@ def array_type(shape: Shape, dtype: np.dtype[Any], weak: bool = False) -> ArrayT
     return ArrayType(shape, dtype if dtype.isnative else dtype.newbyteorder("="), weak)
 
 
+@functools.lru_cache(maxsize=1 << 14)
+def native_type(shape: Shape, dtype: np.dtype[Any]) -> ArrayType | None:
+    """Return the type of arrays whose bytes lie in the order of this machine; None of others, which programs are not run on."""
+    return array_type(shape, dtype) if dtype.isnative else None
+
+
 PYTHON_SCALARS: dict[type, ArrayType] = {
     bool: array_type((), np.dtype(bool)),
     int: array_type((), np.dtype(np.int64), True),

@@ -11,7 +11,7 @@ from fungrad.numpy.dispatch import implements
 from fungrad.numpy.promotion import apply, as_tracer, cast, promote, strong
 from fungrad.primitives.filters import Correlate, reversed_tail
 from fungrad.primitives.filters import convolve as full_convolution
-from fungrad.primitives.slices import pad
+from fungrad.primitives.slices import slice_axis
 
 # Convolution
 
@@ -39,7 +39,7 @@ def _slid(a: Any, v: Any, mode: Any, later: bool) -> Any:
     if mode == "same":
         last = v.shape[0] - 1
         start = last // 2 + (last % 2 and later)
-        a = pad(a, (last - start,), (start,))
+        return slice_axis(full_convolution(a, v, 1), 0, start, start + a.shape[0])
     return Correlate(1)(a, reversed_tail(v, 1))
 
 
@@ -100,7 +100,7 @@ def kaiser(M: Any, beta: Any) -> Any:
     n = operator.index(M)
     shape = cast(as_tracer(beta), np.dtype(np.float64))
     if n <= 1:
-        return np.ones(max(n, 0)) + 0 * shape
+        return np.ones(max(n, 0)) + np.zeros_like(shape)
     middle = (n - 1) / 2.0
     height = np.sqrt(1 - ((np.arange(n) - middle) / middle) ** 2.0)
     return np.i0(shape * height) / np.i0(shape)

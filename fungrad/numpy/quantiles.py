@@ -274,8 +274,6 @@ def nanmedian(
         return median(x, axis, keepdims=keepdims)
     if not x.size:
         return np.nanmean(x, axis, keepdims=keepdims)
-    if x.dtype.kind != "c":
-        return _quantile(x, 0.5, axis, "linear", keepdims, False, True)
     ordered, axes = _sorted(x, axis)
     n = _count(ordered)
     middle = take_along_axis(ordered, np.stack([(n - 1) // 2, n // 2]), 0)

@@ -12,19 +12,21 @@ from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import sub
 from fungrad.primitives.shaping import Broadcast, expand
-from fungrad.primitives.slices import Reverse, pad, slice_axis
+from fungrad.primitives.slices import Reverse, slice_axis
 
 
 @primitive
 class Correlate(Primitive):
-    """Slide the second operand over the first: ``out[i] = sum_j x[i + j] * y[j]`` where it fits.
+    """Slide the second operand over the first: ``out[i] = sum_j x[i + j] * y[j]``, where it fits or, if `full`, wherever both meet.
 
-    Both have the same leading axes, a batch, and then `ndim` axes to slide along. Nothing is conjugated.
+    Both have the same leading axes, a batch, and then `ndim` axes to slide along. Nothing is conjugated. Beyond the first
+    operand there is nothing, rather than zeros: infinite elements of the second are multiplied by none.
     The primitive is closed under transposition: the cotangent slides over x for the one operand, and y,
-    reversed, over the padded cotangent for the other.
+    reversed, over the cotangent for the other.
     """
 
     ndim: int
+    full: bool = False
 
     multilinear = True
 
@@ -35,25 +37,30 @@ class Correlate(Primitive):
         if self.ndim < 1 or first < 0 or x.ndim != y.ndim or x.shape[:first] != y.shape[:first]:
             raise ValueError(f"{self}: the leading axes of {x} and {y} differ")
         lengths = [(n, m) for n, m in zip(x.shape[first:], y.shape[first:], strict=True)]
-        if any(not 1 <= m <= n for n, m in lengths):
+        if any(min(n, m) < 1 or (m > n and not self.full) for n, m in lengths):
             raise ValueError(f"{self}: {y} is empty or does not fit into {x}")
-        shape = (*x.shape[:first], *(n - m + 1 for n, m in lengths))
+        shape = (*x.shape[:first], *(n + (m - 1) * (1 if self.full else -1) for n, m in lengths))
         return ArrayType(shape, x.dtype, x.weak and y.weak)
 
     def impl(self, xp: Any, x: Any, y: Any) -> Any:
         d = self.ndim
         batch, taps = x.shape[:-d], y.shape[-d:]
-        places = tuple(n - m + 1 for n, m in zip(x.shape[-d:], taps, strict=True))
+        sign = 1 if self.full else -1
+        places = tuple(n + (m - 1) * sign for n, m in zip(x.shape[-d:], taps, strict=True))
         steps = min(math.prod(taps), math.prod(places))
         if d == 1 and math.prod(batch) <= steps:  # a call of the library for each row
             out = xp.empty(batch + places, x.dtype)
             for row in np.ndindex(*batch):
-                out[row] = xp.convolve(x[row], y[row][::-1], "valid")
+                out[row] = xp.convolve(x[row], y[row][::-1], "full" if self.full else "valid")
             return out
         # As few operations on whole arrays as can be: one for each tap, or for each place.
         if steps == math.prod(taps):
             out = xp.zeros(batch + places, x.dtype)
             for tap in np.ndindex(*taps):
+                if self.full:
+                    met = _window(out, tuple(m - 1 - i for m, i in zip(taps, tap)), x.shape[-d:])
+                    met += x * y[(..., *tap)].reshape(batch + (1,) * d)
+                    continue
                 out += _window(x, tap, places) * y[(..., *tap)].reshape(batch + (1,) * d)
             return out
         out = xp.empty(batch + places, x.dtype)
@@ -64,7 +71,10 @@ class Correlate(Primitive):
 
     def transpose(self, ct: Any, x: Any, y: Any) -> tuple[Any, ...]:
         if isinstance(y, Linear):
-            return None, self(x, ct)
+            slid = Correlate(self.ndim)
+            return None, reversed_tail(slid(ct, x), self.ndim) if self.full else slid(x, ct)
+        if self.full:
+            return Correlate(self.ndim)(ct, reversed_tail(y, self.ndim)), None
         return convolve(ct, y, self.ndim), None
 
     def batch(self, size: int, batched: tuple[bool, ...], x: Any, y: Any) -> Any:
@@ -87,8 +97,7 @@ def convolve(x: Any, y: Any, ndim: int) -> Any:
     sizes = [math.prod(z.shape[-ndim:]) for z in (x, y)]
     if sizes[0] < sizes[1]:
         x, y = y, x
-    margin = [0] * (len(x.shape) - ndim) + [m - 1 for m in y.shape[-ndim:]]
-    return Correlate(ndim)(pad(x, margin, margin), reversed_tail(y, ndim))
+    return Correlate(ndim, True)(x, reversed_tail(y, ndim))
 
 
 @primitive
@@ -155,5 +164,4 @@ def causal(b: Any, x: Any, batch_ndim: int = 0) -> Any:
     new = tuple(range(batch_ndim, batch_ndim + len(signals)))
     if new:
         b = Broadcast((*x.shape[:-1], b.shape[-1]), new)(b)
-    low = [0] * (len(x.shape) - 1) + [b.shape[-1] - 1]
-    return Correlate(1)(pad(x, low, [0] * len(low)), reversed_tail(b, 1))
+    return slice_axis(Correlate(1, True)(x, reversed_tail(b, 1)), len(x.shape) - 1, 0, n)

@@ -24,10 +24,19 @@ from fungrad.core.errors import Source, places
 from fungrad.core.evaluate import inline
 from fungrad.core.expr import Calling, Expr
 from fungrad.core.foreign import holds_array
+from fungrad.core.snapshot import native
 from fungrad.core.state import holding
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import PYTHON_SCALARS, ArrayType, array_type, float0, is_array, type_of
+from fungrad.core.types import (
+    PYTHON_SCALARS,
+    ArrayType,
+    Shape,
+    array_type,
+    float0,
+    is_array,
+    type_of,
+)
 from fungrad.primitives.elementwise import Cast
 from fungrad.transforms.argument_errors import no_result, no_type
 from fungrad.transforms.starts import make_operands
@@ -125,7 +134,7 @@ def as_operand(x: Any, recorded: bool = False) -> Any:
 
         x = narrow_array(x)
     if type(x) not in PYTHON_SCALARS:
-        return np.asarray(x) if isinstance(x, np.ndarray) or holds_array(x) else x
+        return native(np.asarray(x)) if isinstance(x, np.ndarray) or holds_array(x) else x
     try:
         return np.asarray(x, PYTHON_SCALARS[type(x)].dtype)[()]
     except OverflowError:
@@ -139,7 +148,7 @@ _OPERANDS = frozenset([np.ndarray, np.float64, np.float32, np.int64, np.int32, n
 
 
 def as_operands(leaves: Sequence[Any]) -> Sequence[Any]:
-    """Return leaves as what programs run on."""
+    """Return leaves, arrays of them in the byte order of this machine, as what programs run on."""
     if _OPERANDS.issuperset(map(type, leaves)) and not settings.get().narrow:
         return leaves
     return [as_operand(x) for x in leaves]
@@ -160,15 +169,16 @@ def argument_types(
     kwargs: Mapping[str, Any],
     label: str,
     positions: Sequence[int] | None = None,
+    of_array: Callable[[Shape, np.dtype[Any]], Any] = array_type,
 ) -> list[ArrayType]:
     """Return the types of the leaves of arguments.
 
     Raises a TypeError that says which leaf it is that has none. The `positions` are those of `args` in
-    the user's call, if `args` are not all of it.
+    the user's call, if `args` are not all of it; `of_array` gives the type of an array.
     """
     try:
         types = [
-            array_type(x.shape, x.dtype) if type(x) is np.ndarray else type_of(x) for x in leaves
+            of_array(x.shape, x.dtype) if type(x) is np.ndarray else type_of(x) for x in leaves
         ]
         return narrowed_types(types, leaves) if settings.get().narrow else types
     except TypeError:

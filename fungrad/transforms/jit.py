@@ -20,10 +20,11 @@ from fungrad.core.errors import put_in_order
 from fungrad.core.frozen import Draws
 from fungrad.core.layout import Layout, layout_of
 from fungrad.core.observing import Span
+from fungrad.core.snapshot import native
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.transformed import Portable, resemble
-from fungrad.core.types import ArrayType, type_of
+from fungrad.core.types import ArrayType, native_type, type_of
 from fungrad.transforms.argnums import (
     chosen_arguments,
     exactly,
@@ -45,6 +46,13 @@ from fungrad.transforms.lowered import Lowered
 from fungrad.transforms.signatures import JitOptions, JittedFunction, P, R
 
 QUICK_TYPES = frozenset([np.ndarray, np.float64, float])
+
+
+def _type_of(x: Any) -> Any:
+    """Return the type of one of `QUICK_TYPES`; None of an array of another byte order."""
+    return native_type(x.shape, x.dtype) if type(x) is np.ndarray else type_of(x)
+
+
 CACHE_SIZE = 256
 """Programs kept for each jitted function."""
 
@@ -96,12 +104,12 @@ class Jitted(Portable):
                 leaf = (tree.LEAF, chosen.programs) if chosen.programs else tree.LEAF
                 x = args[0] if len(args) == 1 else None
                 if type(x) in QUICK_TYPES:
-                    entry = kept.get((leaf, type_of(x)))
+                    entry = kept.get((leaf, _type_of(x)))
                     if entry is not None:
                         outs = entry.program.on_numpy(x if type(x) is not float else np.float64(x))
                         return outs[0] if entry.single else tree.unflatten(entry.structure, outs)
                 elif QUICK_TYPES.issuperset(map(type, args)):
-                    entry = kept.get((leaf, tuple(map(type_of, args))))
+                    entry = kept.get((leaf, tuple(map(_type_of, args))))
                     if entry is not None:
                         outs = entry.program.on_numpy(*as_operands(args))
                         return outs[0] if entry.single else tree.unflatten(entry.structure, outs)
@@ -123,7 +131,9 @@ class Jitted(Portable):
         if static:
             fixed = {where for where, _, _ in static}
             positions = [i for i in range(len(args)) if i not in fixed]
-        types = argument_types(leaves, dynamic_args, dynamic_kwargs, self._label, positions)
+        types = argument_types(
+            leaves, dynamic_args, dynamic_kwargs, self._label, positions, native_type
+        )
         leaves = as_operands(leaves)
         chosen = settings.get()
         if chosen.programs:
@@ -133,6 +143,8 @@ class Jitted(Portable):
         if open_axes():
             key = (key, open_sizes())
         entry = self.programs.get(key)
+        if entry is None and None in types:
+            return self._entry(*tree.map(native, (args, kwargs)))
         if entry is None or entry.layouts is not None:
             layouts = tuple([layout_of(x) for x in leaves])
             if entry is not None and layouts != entry.layouts:

@@ -15,6 +15,12 @@ def slide(x, y, ndim):
     return (windows * y).sum(axes, x.dtype)
 
 
+def slide_over_all(x, y, ndim):
+    """With zeros around, which changes nothing of finite numbers."""
+    margin = [(0, 0)] * (x.ndim - ndim) + [(m - 1, m - 1) for m in y.shape[-ndim:]]
+    return slide(np.pad(x, margin), y, ndim)
+
+
 def solved(a, u):
     """By the triangular matrix of the filter."""
     n = u.shape[-1]
@@ -45,6 +51,25 @@ ROWS = [
             (reals(3, 4), reals(3, 3, seed=1), 2),
             (complexes(2, 3, 3), complexes(2, 2, 1, seed=2), 2),
             (reals(2, 3, 2), reals(1, 2, 2, seed=1), 3),
+            (integers(6), integers(2), 1),
+            (booleans(4, 3), booleans(2, 2, seed=1), 2),
+            (reals(0, 3), reals(0, 2), 1),
+        ]
+    ],
+    *[
+        Sample(
+            Correlate(ndim, True),
+            (x, y),
+            lambda x, y, ndim=ndim: slide_over_all(x, y, ndim),
+            name=f"{x.dtype}{list(x.shape)} with all of {list(y.shape)} along {ndim}",
+        )
+        for x, y, ndim in [
+            (reals(6), reals(3, seed=1), 1),
+            (reals(2), reals(4, seed=1), 1),
+            (complexes(5), complexes(2, seed=2), 1),
+            (reals(4, 5), reals(4, 4, seed=1), 1),
+            (reals(3, 4), reals(2, 5, seed=1), 2),
+            (complexes(2, 3, 3), complexes(2, 2, 1, seed=2), 2),
             (integers(6), integers(2), 1),
             (booleans(4, 3), booleans(2, 2, seed=1), 2),
             (reals(0, 3), reals(0, 2), 1),

@@ -65,9 +65,14 @@ def _direct(x: Any, y: Any, mode: str) -> Any:
         raise ValueError("convolve: an array of no elements has no convolution")
     if mode == "full":
         return full_convolution(x, y, x.ndim)
-    if mode == "valid" and not _larger_first(x, y, range(x.ndim)):
+    if mode == "same":
+        starts = [(m - 1) // 2 for m in y.shape]
+        return full_convolution(x, y, x.ndim)[
+            tuple([slice(i, i + n) for i, n in zip(starts, x.shape, strict=True)])
+        ]
+    if not _larger_first(x, y, range(x.ndim)):
         x, y = y, x
-    return Correlate(x.ndim)(np.pad(x, margins(y.shape, mode)), reversed_tail(y, x.ndim))
+    return Correlate(x.ndim)(x, reversed_tail(y, x.ndim))
 
 
 @implements(scipy.signal.fftconvolve)
