@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import fungrad.numpy as fnp
 from fungrad.core import tree
 from fungrad.core.errors import here
 from fungrad.core.glossary import COMMON
+from fungrad.core.tracer import Tracer
 from fungrad.core.types import kind_of, name_of_dtype, type_of
 from fungrad.numpy.names import tell_missing
 from fungrad.tree_util import Partial
@@ -36,7 +38,8 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Partial]:
         leaves, float32 of no elements.
     unravel : Partial
         Takes a vector of n elements and returns the tree. Leaves have the dtypes they had; or, if these were one, that of
-        the vector. The vector may be traced, and mapped by ``vmap``.
+        the vector. The vector may be traced, and mapped by ``vmap``. What integers lose by rounding, as those beyond
+        2**53 do beside floats, is kept and added again, if their values are known.
 
     Raises
     ------
@@ -69,7 +72,19 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Partial]:
         tuple([t.dtype for t in types]) if several else (),
         dtype if several else None,
     )
-    return flat, Partial(unravel)
+    lost = _lost(leaves, dtype)
+    return flat, Partial(unravel, lost) if lost else Partial(unravel)
+
+
+def _lost(leaves: Sequence[Any], dtype: np.dtype[Any]) -> dict[int, Any]:
+    """Return what leaves of integers lose when they become `dtype`, by the numbers of those that lose something."""
+    lost = {}
+    for i, x in enumerate(leaves):
+        if type(x) is not Tracer and x.dtype.kind in "iu" and dtype.kind not in "iu":
+            rest = x - _as_before(x.astype(dtype), x.dtype)
+            if rest.any():
+                lost[i] = rest
+    return lost
 
 
 class _Unravel:
@@ -92,7 +107,8 @@ class _Unravel:
     def __reduce__(self) -> tuple[Any, ...]:
         return _Unravel, self._key()
 
-    def __call__(self, flat: Any) -> Any:
+    def __call__(self, *given: Any) -> Any:
+        *lost, flat = given
         if not self.shapes:
             return tree.unflatten(self.structure, [])
         flat = fnp.asarray(flat)
@@ -111,6 +127,8 @@ class _Unravel:
         leaves = [x.reshape(shape) for x, shape in zip(parts, self.shapes, strict=True)]
         if self.dtypes:
             leaves = [_as_before(x, d) for x, d in zip(leaves, self.dtypes, strict=True)]
+            for i, rest in lost[0].items() if lost else ():
+                leaves[i] = leaves[i] + rest
         return tree.unflatten(self.structure, leaves)
 
 
@@ -118,4 +136,5 @@ def _as_before(x: Any, dtype: Any) -> Any:
     """Return an array in the dtype that a leaf had: a promotion undone, so imaginary parts are dropped."""
     if kind_of(x.dtype) == "c" and kind_of(dtype) != "c":
         x = fnp.real(x)
-    return x.astype(dtype)
+    with np.errstate(invalid="ignore"):  # of what rounding has made larger than the largest integer
+        return x.astype(dtype)

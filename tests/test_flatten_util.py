@@ -75,3 +75,14 @@ def test_under_transforms():
     same(pickle.loads(pickle.dumps(unravel))(flat), tree)
     _, pull = fg.vjp(lambda t: ravel_pytree(t)[0], tree)
     same(pull(flat)[0], tree)
+
+
+@pytest.mark.parametrize("number", [2**53 + 1, 2**62 + 3, 2**63 - 1, -(2**63), 2**64 - 1])
+def test_integers_beside_floats_lose_nothing(number):
+    whole = np.array([number, 5], np.uint64 if number > 2**63 else np.int64)
+    flat, unravel = ravel_pytree({"n": whole, "x": np.array([2.0])})
+    for make in (unravel, pickle.loads(pickle.dumps(unravel))):
+        np.testing.assert_array_equal(make(flat)["n"], whole)
+    moved = unravel(flat + np.array([0.0, 1.0, 0.5]))
+    np.testing.assert_array_equal(moved["n"], [whole[0], 6])
+    assert moved["x"] == [2.5]

@@ -14,6 +14,7 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import kind_of, type_of
 from fungrad.numpy.indexing import axes_used, getitem, item_of, setitem_functional
 from fungrad.numpy.promotion import as_array, as_tracer, as_tracer_of, has_tracer, strong
+from fungrad.numpy.repeated import may_repeat, one_after_another, places_of
 
 MODES = (None, "raise", "promise_in_bounds", "clip", "wrap", "drop", "fill")
 
@@ -102,6 +103,9 @@ class Update(NamedTuple):
 
     def subtract(self, values: Any, **how: Any) -> Any:
         """Return a copy with values subtracted."""
+        own = type_of(self.array).dtype
+        if own.kind == "u" and type_of(as_array(values)).dtype.kind in "iu":
+            values = as_integers_of(own, values, "add")  # whose negatives wrap around
         return self._changed("add", np.negative(values), **how)
 
     def multiply(self, values: Any, **how: Any) -> Any:
@@ -131,8 +135,31 @@ class Update(NamedTuple):
         return self._changed("max", values, **how)
 
     def apply(self, function: Callable[[Any], Any], **how: Any) -> Any:
-        """Return a copy with a function applied to the elements, to repeated ones once."""
-        return self.set(function(self.get()), **how)
+        """Return a copy with a function applied to the elements, to repeated ones repeatedly.
+
+        Of index arrays whose values are not known, the function is applied to one element after the other.
+        """
+        x, key = self
+        mode = how.get("mode")
+        within = {"mode": "clip"} if mode in ("drop", "fill") else {"mode": mode}
+        if how.get("unique_indices") or not may_repeat(key):
+            return self.set(function(self.get(**within)), **how)
+        if has_tracer(key if isinstance(key, tuple) else (key,)):
+            return self._one_after_another(function, mode)
+        times = Update(np.zeros(type_of(x).shape, np.intp), key).add(1, **how)
+        for k in range(int(times.max(initial=0))):
+            update = Update(x, key)
+            x = np.where(times > k, update.set(function(update.get(**within)), **how), x)
+        return x
+
+    def _one_after_another(self, function: Callable[[Any], Any], mode: str | None) -> Any:
+        x = self.array
+        if mode in ("drop", "fill") and type_of(x).shape:
+            padded, key = _with_spare_elements(x, self.key, 0)
+        else:
+            padded, key = x, _bounded(x, self.key, mode)
+        changed = one_after_another(padded, places_of(padded, key), function)
+        return changed[tuple(map(slice, type_of(x).shape))]
 
     @api_boundary
     def _changed(
@@ -179,6 +206,8 @@ UFUNCS = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximu
 def _write(x: Any, key: Any, values: Any, kind: str, unique: bool) -> Any:
     if kind != "set":
         own, wide = type_of(x).dtype, np.result_type(x, values)
+        if own.kind in "iu" and wide.kind == "f" and type_of(as_array(values)).dtype.kind in "iu":
+            return _write(x, key, as_integers_of(own, values, kind), kind, unique)
         if not np.can_cast(
             wide, own, "same_kind"
         ):  # as of integers and 0.5: rounded once, at the end
@@ -190,7 +219,9 @@ def _write(x: Any, key: Any, values: Any, kind: str, unique: bool) -> Any:
     if kind == "set":
         out[key] = values
         return out
-    given = np.asarray(values)
+    given = np.asarray(values, out.dtype if type(values) is int else None)
+    if type(values) is int:
+        values = given
     if kind_of(out.dtype) in "fc" and np.can_cast(given.dtype, out.dtype, "same_kind"):
         values = given.astype(
             out.dtype, copy=False
@@ -201,6 +232,17 @@ def _write(x: Any, key: Any, values: Any, kind: str, unique: bool) -> Any:
         values = np.broadcast_to(values, out[key].shape)
     UFUNCS[kind].at(out, key, values)
     return out
+
+
+def as_integers_of(dtype: np.dtype[Any], values: Any, kind: str) -> Any:
+    """Return integers in a dtype of integers that need not hold them: wrapped around, as sums and products are; of extrema the nearest."""
+    given = type_of(as_array(values)).dtype
+    if type(values) is not int and kind in ("min", "max"):
+        if dtype.kind == "u":
+            values = np.maximum(values, given.type(0))
+        elif given.kind == "u":
+            values = np.minimum(values, given.type(min(np.iinfo(dtype).max, np.iinfo(given).max)))
+    return values.astype(dtype) if hasattr(values, "astype") else np.asarray(values, dtype)
 
 
 def default_fill(dtype: np.dtype[Any]) -> Any:

@@ -24,6 +24,7 @@ from fungrad.numpy.indexing import getitem, setitem_functional
 from fungrad.numpy.plans import loop_dtypes
 from fungrad.numpy.promotion import as_array, as_tracer, cast
 from fungrad.numpy.reductions import merged, reduced_axes, with_axes
+from fungrad.numpy.repeated import may_repeat, one_after_another, places_of
 from fungrad.numpy.shaping import reshaped
 from fungrad.numpy.storing import writable_out
 from fungrad.numpy.ufuncs import ufunc_methods
@@ -126,42 +127,26 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
     types = tuple([type_of(as_array(x)) for x in ((a,) if b is None else (a, b))])
     loop = (*loop_dtypes(ufunc, types), *[None] * ufunc.nout)
     dtype = ufunc.resolve_dtypes(loop)[ufunc.nin]
-    if not np.can_cast(dtype, a.dtype, "same_kind"):
+    rounds = a.dtype.kind in "iu" and dtype.kind == "f"  # at each step, as NumPy's does
+    if not rounds and not np.can_cast(dtype, a.dtype, "same_kind"):
         raise TypeError(
             f"Cannot cast ufunc '{ufunc.__name__}' output from {dtype!r} to {a.dtype!r} with casting rule "
             "'same_kind'"
         )
-    kind = KINDS.get(ufunc)
-    if ufunc is np.divide:
-        if _may_repeat(
-            indices
-        ):  # reciprocals would round, and those of subnormal numbers are infinite
-            ones = constant_like(a, 1, dtype)
-            divisors = setitem_functional(ones, indices, cast(as_tracer(b), dtype), "mul")
-            assign(a, np.divide(a, divisors))
-            return
-    elif kind is not None:
+    if may_repeat(indices) and (rounds or ufunc not in KINDS):
+        given = () if b is None else (b,)
+        assign(a, one_after_another(a, places_of(a, indices), ufunc, *given))
+    elif ufunc is np.divide and may_repeat(indices):
+        # Reciprocals would round, and those of subnormal numbers are infinite.
+        ones = constant_like(a, 1, dtype)
+        divisors = setitem_functional(ones, indices, cast(as_tracer(b), dtype), "mul")
+        assign(a, np.divide(a, divisors))
+    elif ufunc in KINDS and ufunc is not np.divide and not rounds:
         b = np.negative(b) if ufunc is np.subtract else b
-        assign(a, setitem_functional(a, indices, b, kind))
-        return
-    elif _may_repeat(indices):
-        raise TypeError(
-            f"at {here()}\n{ufunc.__name__}.at with indices that repeat, or are not known, has no rule for traced "
-            f"arrays; {', '.join(sorted(f.__name__ for f in KINDS))} have one. Loop over the indices."
-        )
-    old = getitem(a, indices)
-    assign(a, setitem_functional(a, indices, ufunc(old) if b is None else ufunc(old, b)))
-
-
-def _may_repeat(indices: Any) -> bool:
-    """Whether an index may name an element twice."""
-    for item in indices if isinstance(indices, tuple) else (indices,):
-        if isinstance(item, (slice, int, np.integer, type(None), type(Ellipsis))):
-            continue
-        value = known_value(item) if type(item) is Tracer else np.asarray(item)
-        if value is None or (value.dtype != bool and len(np.unique(value)) != value.size):
-            return True
-    return False
+        assign(a, setitem_functional(a, indices, b, KINDS[ufunc]))
+    else:
+        old = getitem(a, indices)
+        assign(a, setitem_functional(a, indices, ufunc(old) if b is None else ufunc(old, b)))
 
 
 def _declare() -> None:
