@@ -26,7 +26,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fungrad.core.errors import FrozenRandomWarning
-from fungrad.core.generators import generator_types, position_of, same, shared_generator, state_of
+from fungrad.core.generators import (
+    generator_types,
+    is_new,
+    position_of,
+    same,
+    shared_generator,
+    state_of,
+)
 from fungrad.core.unseeded import MAKERS, instructions_in, made_without_seed
 
 _FUNCTIONS = 64
@@ -55,14 +62,14 @@ class _Mention(NamedTuple):
 class Draws:
     """The random number generators that a function can reach, as they are before it is traced."""
 
-    __slots__ = ("_before", "_function", "_mentions", "_unseeded")
+    __slots__ = ("_before", "_function", "_mentions", "_shared", "_unseeded")
 
     def __init__(self, function: Any, arguments: Sequence[Any] = ()) -> None:
         self._function = function
         search = _Search(function, arguments)
         self._mentions, self._unseeded = search.mentions, search.unseeded
         self._before = [(x, state_of(x)) for x, _ in self._mentions.values()]
-        shared = shared_generator()  # which libraries draw from
+        self._shared = shared = shared_generator()  # which libraries draw from
         if shared is not None and id(shared) not in self._mentions:
             self._before.append((shared, position_of(shared)))
 
@@ -72,6 +79,8 @@ class Draws:
             known = id(generator) in self._mentions
             if not same(before, state_of(generator) if known else position_of(generator)):
                 self._warn(label, generator, mapped)
+        if self._shared is None and (shared := shared_generator()) and not is_new(shared):
+            self._warn(label, shared, mapped)  # it was imported since
         for code, scope in self._unseeded:
             for line, maker in made_without_seed(code):
                 numbers = "np.random.default_rng().normal(size=n)"
@@ -210,6 +219,8 @@ class _Search:
         if called == "random":
             self._see(module._inst, module.Random, code, scope, name)
         elif called == "numpy" or called == "numpy.random":
+            if called == "numpy" and "random" in names:
+                module.random  # noqa: B018 - which NumPy imports when it is asked for
             if (called != "numpy" or "random" in names) and (shared := shared_generator()):
                 mention = _Mention(code, scope, "random" if called == "numpy" else name)
                 self.mentions.setdefault(id(shared), (shared, mention))

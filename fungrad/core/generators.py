@@ -19,8 +19,14 @@ def generator_types() -> frozenset[type]:
 
 
 def shared_generator() -> Any:
-    """Return the generator behind ``numpy.random.normal`` and the like."""
+    """Return the generator behind ``numpy.random.normal`` and the like; None before NumPy imports it, which it does when asked."""
     return getattr(sys.modules.get("numpy.random.mtrand"), "_rand", None)
+
+
+def is_new(shared: Any) -> bool:
+    """Whether nothing was drawn from NumPy's shared generator since it was made, or given a seed."""
+    first, used = position_of(shared)  # it is a Mersenne twister
+    return used == 623 or (used == 624 and first != 1 << 31)
 
 
 def state_of(generator: Any) -> Any:

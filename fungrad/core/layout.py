@@ -43,12 +43,15 @@ def layout_of(array: Any) -> Layout:
 
 
 def is_ordinary(shape: Shape, layout: Layout) -> bool:
-    """Whether no axis of an array is faster than a later one, so that what is computed of it lies in C order."""
+    """Whether no axis of an array is faster than a later one, so that copies of it, and what is computed of it, lie in C order.
+
+    The fastest axis is one along which all elements are one, as `numpy.broadcast_to` makes them.
+    """
     if layout == "C":
         return True
     if layout is None:
         return False
-    steps = [abs(step) for n, step in zip(shape, layout, strict=True) if n > 1 and step]
+    steps = [abs(step) for n, step in zip(shape, layout, strict=True) if n > 1]
     return 0 in shape or all(a >= b for a, b in itertools.pairwise(steps))
 
 

@@ -12,7 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from fungrad.core.config import settings
 from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import ArrayType
+from fungrad.core.types import ArrayType, is_half
 from fungrad.numpy import ufuncs
 from fungrad.numpy.dispatch import implemented
 from fungrad.numpy.parameters import parameters_of
@@ -33,6 +33,10 @@ ACCUMULATIONS: dict[np.ufunc, Callable[[int], Primitive]] = {
 """For each ufunc, the primitive that its `accumulate` is."""
 
 
+_ROUNDING = (np.add, np.multiply, np.logaddexp)
+"""What of numbers of two bytes or fewer is computed in float32 by JAX's rules, and rounded once."""
+
+
 def accumulated(array: Any, axis: Any) -> tuple[Tracer, int]:
     """Return the array and the axis that the method `accumulate` of a ufunc is given."""
     x = as_tracer(array)
@@ -46,7 +50,10 @@ def accumulate(
 ) -> Any:
     """Return what ``ufunc.accumulate`` of a tracer is."""
     x, place = accumulated(array, axis)
-    return ACCUMULATIONS[ufunc](place)(cast(x, dtype_of(ufunc.accumulate, x.dtype, dtype)))
+    wanted = dtype_of(ufunc.accumulate, x.dtype, dtype)
+    if ufunc in _ROUNDING and is_half(wanted) and settings.get().jax_types:
+        return cast(ACCUMULATIONS[ufunc](place)(cast(x, np.dtype(np.float32))), wanted)
+    return ACCUMULATIONS[ufunc](place)(cast(x, wanted))
 
 
 def _logaddexp_reduce(

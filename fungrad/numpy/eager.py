@@ -19,6 +19,7 @@ from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer, resolve
 from fungrad.core.types import is_key, kind_of, type_of
 from fungrad.numpy.narrow import argument, narrowed
+from fungrad.numpy.of_floats import SUMS, in_single
 from fungrad.numpy.parameters import OF_FLOATS
 from fungrad.numpy.plans import Rules, ufunc_dtypes
 from fungrad.numpy.promotion import as_array, number
@@ -35,7 +36,8 @@ _WEAK = frozenset([int, float, complex])
 _FILLS = _WEAK | {lattice.WeakArray}
 _BY_RULE = frozenset([list, tuple, lattice.WeakArray])
 """Classes of first arguments of which a result has the dtype that rules say, or is weak."""
-_SHORT = frozenset(map(np.dtype, ("float16", "float32")))
+_HALF = np.dtype(np.float16)
+_SHORT = frozenset([_HALF, np.dtype(np.float32)])
 _FLOATS = _SHORT | {np.dtype(np.float64)}
 _READ = frozenset([np.take, np.take_along_axis])
 _OF_ANYTHING = frozenset([np.shape, np.ndim, np.size])
@@ -121,6 +123,8 @@ def _by(function: Any, rule: Function, args: Args, kwargs: Options, rules: Rules
     plain = _are_plain(args, dtypes, rules) and _are_plain(kwargs.values(), dtypes, rules)
     plain = plain and not (function in _READ and settings.get().clamps)
     if plain and (len(dtypes) == 1 or (not dtypes and function in _OF_NUMBERS)):
+        if _HALF in dtypes and (function.__name__ in SUMS or in_single(function)):
+            return _traced(function, rule, args, kwargs, rules)  # NumPy adds up in float16
         result = function(*args, **kwargs)
         return _narrowed(result, *dtypes) if function.__name__ in OF_FLOATS else result
     return _traced(function, rule, args, kwargs, rules)

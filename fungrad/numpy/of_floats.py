@@ -11,7 +11,8 @@ import numpy as np
 from fungrad.core import lattice
 from fungrad.core.config import settings
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import kind_of, type_of
+from fungrad.core.types import is_half, kind_of, type_of
+from fungrad.numpy.parameters import option
 from fungrad.numpy.promotion import as_array, as_tracer, cast
 from fungrad.numpy.rules import Function
 
@@ -32,6 +33,11 @@ _SEVERAL = {
 """The arguments that are promoted together; of other functions it is the first."""
 
 _SINGLE = np.dtype(np.float32)
+_HALF_NAMES = "mean var std nanmean nanvar nanstd average cov corrcoef trapezoid logsumexp"
+_ADDING = frozenset(_HALF_NAMES.split())
+"""The functions that, like those of linalg, compute in float32 with numbers of two bytes or fewer, and round once: the result."""
+SUMS = frozenset("sum prod cumsum cumprod nansum nanprod nancumsum nancumprod trace".split())
+"""Those that do so of arrays of such a dtype alone."""
 
 
 def of_floats(rule: Function, numpy_function: Any) -> Function:
@@ -41,11 +47,16 @@ def of_floats(rule: Function, numpy_function: Any) -> Function:
     parameters = code.co_varnames[: code.co_argcount]
     names = _SEVERAL.get(name, parameters[:1])
     places = {n: parameters.index(n) for n in names if n in parameters}
-    half = "linalg" in (getattr(numpy_function, "__module__", None) or "")
+    half = in_single(numpy_function)
+    asked = option(rule, "dtype")
 
     @functools.wraps(rule)
     def of_inexact(*args: Any, **kwargs: Any) -> Any:
-        if not settings.get().jax_types or kwargs.get("dtype") is not None:
+        if not settings.get().jax_types:
+            return rule(*args, **kwargs)
+        if asked is not None and (wanted := asked(args, kwargs)) is not None:
+            if half and "dtype" in kwargs and is_half(np.dtype(wanted)):
+                return _as_wide_as(rule(*args, **(kwargs | {"dtype": _SINGLE})), np.dtype(wanted))
             return rule(*args, **kwargs)
         arguments = {n: args[i] if i < len(args) else kwargs.get(n) for n, i in places.items()}
         given = {n: as_tracer(x) for n, x in arguments.items() if _is_number(x)}
@@ -53,7 +64,7 @@ def of_floats(rule: Function, numpy_function: Any) -> Function:
             return rule(*args, **kwargs)
         dtype, weak = lattice.promoted(tuple([x._type for x in given.values()]))
         dtype = lattice.inexact(dtype)
-        wide = _SINGLE if half and dtype.itemsize < 4 else dtype  # LAPACK has no half precision
+        wide = _SINGLE if half and is_half(dtype) else dtype
         given = {n: cast(x, wide, weak and wide == dtype) for n, x in given.items()}
         by_place = {places[n]: x for n, x in given.items()}
         args = tuple([by_place.get(i, x) for i, x in enumerate(args)])
@@ -61,6 +72,12 @@ def of_floats(rule: Function, numpy_function: Any) -> Function:
         return _as_wide_as(rule(*args, **kwargs), dtype)
 
     return of_inexact
+
+
+def in_single(numpy_function: Any) -> bool:
+    """Whether a function computes in float32 with numbers of two bytes or fewer: LAPACK has no others, and sums overflow."""
+    linalg = "linalg" in (getattr(numpy_function, "__module__", None) or "")
+    return linalg or numpy_function.__name__ in _ADDING
 
 
 def _is_number(x: Any) -> bool:

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from fungrad.core.config import settings
 from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import ArrayType, Shape, type_of
+from fungrad.core.types import ArrayType, Shape, is_half, kind_of, type_of
 from fungrad.numpy import promotion, ufuncs
 from fungrad.numpy.dispatch import implemented, implements
 from fungrad.numpy.parameters import parameters_of
@@ -80,6 +81,10 @@ def dtype_of(method: Callable[..., Any], dtype: DType, asked: Any) -> DType:
     return method(np.zeros(1, dtype), dtype=asked).dtype  # type: ignore[no-any-return]
 
 
+_SUMS = (np.add, np.multiply)
+"""What of numbers of two bytes or fewer is computed in float32 by JAX's rules."""
+
+
 @functools.lru_cache(maxsize=1 << 12, typed=True)
 def _plan(
     ufunc: np.ufunc, type_: ArrayType, axis: Any, dtype: Any
@@ -91,6 +96,7 @@ def _plan(
     out_dtype = np.dtype(bool) if logical else dtype_of(ufunc.reduce, type_.dtype, dtype)
     primitive = make(axes)
     as_it_is = out_dtype == type_.dtype and not (identity is None and 0 in type_.shape)
+    as_it_is = as_it_is and not (ufunc in _SUMS and is_half(out_dtype))
     return out_dtype, primitive, axes, primitive.infer((type_,)) if as_it_is else None
 
 
@@ -116,6 +122,9 @@ def reduce(
         if (trace := x._owner).into is None:
             return trace.extend(primitive, (x._variable,), types)
         return primitive(x)
+    if ufunc in _SUMS and is_half(out_dtype) and settings.get().jax_types:
+        single = reduce(ufunc, x, axis, np.float32, out, keepdims, initial, where)
+        return cast(single, out_dtype)
     x = cast(x, out_dtype)
     shape, identity = x.shape, REDUCTIONS[ufunc].identity
     if initial is not missing:
@@ -127,7 +136,7 @@ def reduce(
                 f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a "
                 "where mask one has to specify 'initial'"
             )
-        if identity is None and out_dtype.kind == "f":  # not `initial`, with which elements may tie
+        if identity is None and kind_of(out_dtype) == "f":  # not `initial`, with which elements may tie
             fill = -math.inf if ufunc is np.maximum else math.inf
         x = promotion.where(mask_of(where, shape), x, fill)
     if initial is missing:

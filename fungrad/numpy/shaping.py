@@ -16,7 +16,7 @@ from fungrad.core.types import Shape, type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements, not_for_tracers
 from fungrad.numpy.promotion import as_array, as_tracer, standin, warn_of_discarded_parts
-from fungrad.numpy.views import array_of, copied, view_of
+from fungrad.numpy.views import array_of, copied, laid_out_in, view_of
 from fungrad.numpy.views import same_array as same_array
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import Reshape, permuted
@@ -279,7 +279,8 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
         x = as_tracer(x)
         grid = reshaped(x, (1,) * i + (x.size,) + (1,) * (len(xi) - i - 1))
         grids.append(view_of(x, grid))
-    return tuple(grids) if sparse else broadcast_arrays(*grids)
+    full = tuple(grids) if sparse else broadcast_arrays(*grids)
+    return tuple([laid_out_in(same_array(x), "C") for x in full]) if copy else full
 
 
 # Copies

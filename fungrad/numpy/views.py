@@ -28,11 +28,11 @@ from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
-from fungrad.core.layout import Layout, dense, fake, layout_of, of_elementwise, orders
+from fungrad.core.layout import Layout, dense, fake, layout_of, orders
 from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import ARGUMENT, Tracer, current_trace, new_tracer
 from fungrad.core.types import Shape
-from fungrad.numpy.memory import View, Views, like
+from fungrad.numpy.memory import View, Views
 from fungrad.numpy.steps import SlidingWindows, Step, Steps, form, laid_out
 from fungrad.primitives import elementwise as e
 from fungrad.primitives.shaping import Broadcast, Reshape
@@ -181,14 +181,13 @@ def copied(x: Tracer, copy: Tracer, order: Any) -> Tracer:
     if x.ndim < 2:
         return copy
     order = "K" if order is None else order.upper() if isinstance(order, str) else order
-    if order == "K" and copy._type.shape == x._type.shape:
-        return like(copy, (x,))
     if order == "K":
-        layout = of_elementwise(((x._type.shape, layout_of(x)),))
+        layout = layout_of(x)
         if layout is not None:
             steps = fake(x._type.shape, layout).strides
-            layout = dense(copy._type.shape, sorted(range(x.ndim), key=lambda i: -steps[i]))
-        copy._memory = Views(layout)
+            layout = dense(copy._type.shape, sorted(range(x.ndim), key=lambda i: -abs(steps[i])))
+        if layout != "C" or copy._memory is not None:
+            copy._memory = Views(layout)
         return copy
     if order != "A":
         return laid_out_in(copy, order)

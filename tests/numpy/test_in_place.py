@@ -502,7 +502,6 @@ def test_program(f):
         (lambda x: fnp.arange(12).reshape(3, 4).__iadd__(x), "Cannot cast output.*same_kind"),
         (lambda x: (x * 1).__iadd__(np.ones((2, 3, 4))), "non-broadcastable output"),
         (lambda x: np.sin(x, where=x > 0), "give `out` too"),
-        (lambda x: np.arctan2.at(x * 1, [0, 0], 1.0), "arctan2.at with indices that repeat"),
         (lambda x: (x * 1).resize((12,)), "cannot be resized"),
         (lambda x: x.sum().fill(1.0), r"a scalar of type float64.*fungrad.numpy.array\(s\) a copy"),
         (lambda x: (x * 1)[0, 0].__setitem__(..., 1.0), "a scalar of type float64"),

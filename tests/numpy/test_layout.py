@@ -317,3 +317,39 @@ def test_what_loops_give_lies_in_c_order_traced_or_not(name):
     assert expected.reshape(-1)[1] == 99
     for way in (WAYS["vjp"], WAYS["jit"]):
         np.testing.assert_array_equal(way(f, x), expected)
+
+
+COPIES = {
+    "array": fnp.array,
+    "copy": fnp.copy,
+    "method": lambda x: x.copy("K"),
+    "astype": lambda x: x.astype(np.float64),
+    "full_like": lambda x: fnp.full_like(x, 2.0),
+    "zeros_like": fnp.zeros_like,
+    "product": lambda x: x * 1.0,
+    "sum": lambda x: x + x,
+    "where": lambda x: fnp.where(x > 2, x, 0.0),
+    "sqrt": fnp.sqrt,
+}
+
+
+def broadcast_arrays_of_all_kinds():
+    """Yield arrays of two to four axes, along some of which all elements are one, in any order of axes."""
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        shape = rng.integers(1, 4, rng.integers(2, 5))
+        lengths = np.where(rng.random(len(shape)) < 0.5, 1, shape)
+        x = np.arange(1.0, 1 + lengths.prod()).reshape(lengths)
+        yield np.broadcast_to(x, shape).transpose(rng.permutation(len(shape)))
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_copies_of_broadcast_arrays_lie_as_numpys(name):
+    def changed(x):
+        y = COPIES[name](x)
+        y.reshape(-1)[::3] = 0  # of the array itself, or of a copy
+        return y
+
+    for x in broadcast_arrays_of_all_kinds():
+        for found in (fg.jit(changed)(x), fg.vjp(changed, x)[0]):
+            np.testing.assert_array_equal(found, changed(x), f"{x.shape} {x.strides}")

@@ -3,6 +3,7 @@
 import collections
 import functools
 import random
+import subprocess
 import sys
 import types
 import warnings
@@ -308,3 +309,37 @@ def test_a_module_that_another_thread_is_importing(monkeypatch):
     scale = 2.0
     assert fg.jit(lambda x: np.multiply(x, scale))(1.0) == 2.0
     assert fg.vmap(lambda x: np.multiply(x, scale))(np.ones(1)) == 2.0
+
+
+LATE = """
+import sys, warnings, fungrad as fg, numpy as np
+
+def own_import():
+    import numpy.random
+    return numpy.random
+
+{f}
+
+assert "numpy.random" not in sys.modules
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    fg.jit(f)(1.0)
+print(*[w.category.__name__ for w in caught])
+"""
+
+
+@pytest.mark.parametrize(
+    ("f", "expected"),
+    [
+        ("def f(x): return x + np.random.normal()", "FrozenRandomWarning"),
+        ("def f(x): return x + own_import().normal()", "FrozenRandomWarning"),
+        ("def f(x): return x + own_import().randint(3)", "FrozenRandomWarning"),
+        ("def f(x): return (own_import(), x)[1]", ""),
+        ("def f(x): return (own_import().seed(3), x)[1]", ""),
+    ],
+)
+def test_generators_that_are_imported_meanwhile(f, expected):
+    """NumPy imports its random numbers when they are asked for."""
+    run = [sys.executable, "-c", LATE.format(f=f)]
+    found = subprocess.run(run, capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == expected
