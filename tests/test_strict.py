@@ -1,5 +1,6 @@
 """Checks that one switches on: lines that cut a derivative or mistake a tracer, results that depend on nothing."""
 
+import io
 import numbers
 import re
 import threading
@@ -89,7 +90,8 @@ def warned(call, action="always"):
 @pytest.mark.parametrize("name", CONVERSIONS)
 def test_constants_made_of_traced_numbers_are_reported(name):
     f, x, words = CONVERSIONS[name]
-    assert not warned(lambda: fg.grad(f)(x))
+    left = name != "of an outer argument"  # by it, nothing is left of the derivative
+    assert bool(warned(lambda: fg.grad(f)(x))) is not left
     with fg.strict_conversions():
         for transform in (fg.grad, lambda f: lambda x: fg.jvp(f, (x,), (x,))):
             (found,) = warned(lambda: transform(f)(x))  # noqa: B023
@@ -187,7 +189,9 @@ def test_a_result_that_does_not_depend_on_a_leaf(name):
         lambda f: lambda x: fg.jvp(f, (x,), (ones,)),
         lambda f: lambda x: fg.linearize(f, x),
     ):
-        transform(f)(x)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", fg.StrictConversionWarning)
+            transform(f)(x)
         with fg.strict_dependence(), pytest.raises(fg.LostDerivativeError) as info:
             transform(f)(x)
         assert re.search(f"the result does not depend on {words}", str(info.value))
@@ -222,3 +226,47 @@ def test_dependence_of_what_was_traced_before():
         with pytest.raises(fg.LostDerivativeError, match="argument 0,"):
             g(3.0, 1.0)
     assert g(3.0, 1.0) == 0.0
+
+
+# What cuts all of a derivative is told without being asked for
+
+
+def cutting(what):
+    """Return a function of which a derivative is 0 since a constant is made of the argument."""
+    return lambda x: fnp.sum(fg.stop_gradient(x)) * what(fnp.sum(x))
+
+
+@pytest.mark.parametrize("what", [float, complex, lambda x: x.item(), lambda x: x.tolist()])
+@pytest.mark.parametrize("transform", [fg.grad, lambda f: lambda x: fg.vjp(f, x)[1](1.0)])
+def test_a_line_that_leaves_nothing_of_a_derivative_is_told(what, transform):
+    f = cutting(what)
+    g = (lambda x: fnp.real(f(x))) if what is complex else f
+    with pytest.warns(fg.StrictConversionWarning, match="the derivative is 0") as caught:
+        transform(g)(np.ones(2))
+    assert caught[0].filename == __file__
+
+
+def test_of_several_leaves_those_that_are_cut_are_told():
+    with pytest.warns(fg.StrictConversionWarning, match=r"x\.item\(\) makes a constant"):
+        fg.grad(lambda p: p["a"] * 2 + p["b"].item())({"a": 1.0, "b": 2.0})
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x * float(x),
+        lambda x: x if float(x) > 1 else -x,
+        lambda x: fg.stop_gradient(x) * float(fg.stop_gradient(x)),
+        lambda x: fnp.zeros_like(x),
+        lambda x: (print(float(x), file=io.StringIO()), x)[1],
+    ],
+)
+def test_nothing_is_told_of_other_conversions(f):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fg.grad(f)(2.0)
+
+
+def test_nothing_is_told_of_what_goes_out_beside_the_result():
+    f = lambda x: (x * 2, float(x))
+    assert fg.grad(f, has_aux=True)(2.0) == (2.0, 2.0)

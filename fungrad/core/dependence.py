@@ -1,4 +1,4 @@
-"""The check that one can switch on: a result must depend on what it is differentiated by."""
+"""Whether a result depends on what it is differentiated by: a check that one can switch on, and a warning where a constant was made of it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 from fungrad.core.errors import LostDerivativeError
 from fungrad.core.recording import Recording
+from fungrad.core.strict import cut, warn_of_line
 
 
-def _parts(trace: Recording, variables: Iterable[int]) -> set[int]:
+def parts_of(trace: Recording, variables: Iterable[int]) -> set[int]:
     """Return the variables of a trace that have a part in some of them, other than through what has no derivative."""
     needed = set(variables)
     for primitive, inputs, outputs in reversed(trace.equations):
@@ -28,7 +29,7 @@ def check_dependence(
 
     `place` tells how to speak of one.
     """
-    parts = _parts(trace, outputs)
+    parts = parts_of(trace, outputs)
     without = [place(i) for i in inputs if trace.inputs[i] not in parts]
     if without:
         raise LostDerivativeError(
@@ -36,3 +37,14 @@ def check_dependence(
             "are. Look for float(x), x.item(), x.tolist() and for branches of Python that give a constant "
             "(fungrad.strict_conversions() reports such lines), or leave out of argnums what the function does not use."
         )
+
+
+def warn_of_cuts(trace: Recording, outputs: Sequence[int], inputs: Iterable[int]) -> None:
+    """Warn of the lines that made constants of what the `inputs`, positions among those of the trace, are part of, if these are part of no output."""
+    parts = parts_of(trace, outputs)
+    without = {trace.inputs[i] for i in inputs} - parts
+    for (code, line), (variable, what, scope) in trace.cuts.items() if without else ():
+        if not without.isdisjoint(parts_of(trace, [variable])):
+            type_ = trace.types[variable]
+            happens = f"makes a constant of a traced array of type {type_}, and nothing else depends on the argument: the derivative is 0"
+            warn_of_line(cut(happens, what), code, line, scope)

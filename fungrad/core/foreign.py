@@ -72,7 +72,8 @@ def holds_array(x: Any) -> bool:
     cls = type(x)
     if not hasattr(cls, "__array__") or isinstance(x, np.generic):
         return False
-    return cls.__module__.partition(".")[0] not in ("cupy", "fungrad")
+    home = getattr(cls.__array__, "__module__", None) or cls.__module__
+    return home.partition(".")[0] not in ("cupy", "fungrad")
 
 
 def plain_form(x: Any) -> str:

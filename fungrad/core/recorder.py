@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import CodeType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol
 
 from fungrad.core.errors import Source
@@ -40,6 +41,7 @@ class Recorder(Protocol):
     on_host: bool
     layouts: Mapping[int, tuple[int, ...] | Literal["C"] | None]
     reshaped: bool
+    cuts: Mapping[tuple[CodeType, int], tuple[int, str, dict[str, Any]]]
     assigned: bool
 
     @property

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import CodeType
 from typing import Any
 
 from fungrad.core.errors import Source, describe_source
@@ -40,6 +41,8 @@ class Recording:
         The inputs made of what has no tangent.
     late, failed
         Results of what can fail and was not computed when it was recorded, and the error of what of that has failed since.
+    cuts
+        The user's lines that made a constant of a variable, with the first such variable and how: see `strict.py`.
     holder, performing
         Of the threads that record here: see `turns.py`.
     """
@@ -47,6 +50,7 @@ class Recording:
     __slots__ = (
         "captures",
         "constants",
+        "cuts",
         "equations",
         "failed",
         "holder",
@@ -73,6 +77,7 @@ class Recording:
     still: frozenset[int]
     late: frozenset[int]
     failed: Exception | None
+    cuts: Mapping[tuple[CodeType, int], tuple[int, str, dict[str, Any]]]
     holder: dict[int, int]
     performing: tuple[int, int] | None
 

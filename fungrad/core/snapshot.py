@@ -24,7 +24,8 @@ _USUAL = _CONTIGUOUS | _WRITEABLE
 def snapshot(array: Any) -> Any:
     """Return an array of the same values and layout that nobody writes to; `array` if that is true of it."""
     if isinstance(array, np.ndarray):
-        array = native(array)
+        if not array.dtype.isnative:
+            array = native(array)
         if array.flags.num & _USUAL == _USUAL:
             return np.array(array)
         return np.asarray(array) if is_constant(array) else copied(array)

@@ -1,18 +1,20 @@
-"""Checks that one can switch on: lines that cut a derivative or mistake a tracer.
+"""Lines that cut a derivative or mistake a tracer.
 
 A number made of a tracer (``float(x)``) is a constant, and a tracer is no instance of ``np.ndarray``: both are as they should be, and
-both can be a mistake that no error shows.
+both can be a mistake that no error shows. Where nothing is left of a derivative, the line is told; where all such lines
+are asked for, each is.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from types import FrameType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from fungrad.core.config import settings
 from fungrad.core.errors import StrictConversionWarning
 from fungrad.core.frames import (
     find,
@@ -24,6 +26,7 @@ from fungrad.core.frames import (
     package_of,
     user_frame,
 )
+from fungrad.core.recorder import Recorder
 from fungrad.core.types import ArrayType
 
 
@@ -31,28 +34,45 @@ def _report(message: str) -> None:
     """Warn of the user's line that is running, once for each."""
     frame, _ = user_frame()
     if frame is not None:
-        warnings.warn_explicit(
-            message,
-            StrictConversionWarning,
-            frame.f_code.co_filename,
-            frame.f_lineno,
-            frame.f_globals.get("__name__"),
-            frame.f_globals.setdefault("__warningregistry__", {}),
-        )
+        warn_of_line(message, frame.f_code, frame.f_lineno, frame.f_globals)
 
 
-def report_conversion(type_: ArrayType, what: str) -> None:
-    """Warn that a number is made of a tracer of a type, in which an argument that is differentiated by has a part.
+def warn_of_line(message: str, code: CodeType, line: int, scope: dict[str, Any]) -> None:
+    """Warn of a line of a module's, once."""
+    registry = scope.setdefault("__warningregistry__", {})
+    name = scope.get("__name__")
+    warnings.warn_explicit(message, StrictConversionWarning, code.co_filename, line, name, registry)
+
+
+def note_conversion(trace: Recorder, variable: int, what: str) -> None:
+    """Note the line that makes a number of a variable, in which an argument that is differentiated by has a part; warn if asked to.
 
     `what` is ``float(...)`` or ``.item()``, say.
     """
     asks = next(f for f in outwards() if f.f_globals.get("__name__") not in _OF_TRACERS)
     if is_internal(asks):
         return
+    if settings.get().conversions_checked:
+        type_ = trace.types[variable]
+        _report(
+            cut(f"makes a constant of a traced array of type {type_}: derivatives end there", what)
+        )
+        return
+    frame, _ = user_frame()
+    if frame is not None and len(trace.cuts) < _MOST_CUTS:
+        line = frame.f_code, frame.f_lineno
+        trace.cuts = {line: (variable, what, frame.f_globals), **trace.cuts}
+
+
+_MOST_CUTS = 100
+"""The lines that are noted for a trace."""
+
+
+def cut(happens: str, what: str) -> str:
+    """Return the message for a line that makes a constant, of which something happens."""
     call = what.replace("...", "{0}") if "..." in what else f"{{0}}{what}"
-    _report(
-        f"{call.format('x')} makes a constant of a traced array of type {type_}: derivatives end there. Keep it an array, with "
-        "functions of fungrad.numpy; where a constant is meant, write "
+    return (
+        f"{call.format('x')} {happens}. Keep it an array, with functions of fungrad.numpy; where a constant is meant, write "
         f"{call.format('fungrad.stop_gradient(x)')}."
     )
 

@@ -126,6 +126,7 @@ class Trace(Capturing):
         self.opener = int(runs_all)
         self.late = NO_VARIABLES
         self.failed = None
+        self.cuts = NOTHING
         self.level = new_level()
         self.open = True
         self.source: Source | None = None  # stands in for the user's line while rules run

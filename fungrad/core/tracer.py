@@ -251,11 +251,10 @@ class Tracer:
         if self._has_derivative:
             refusals.check_not_assigned(self._type)
         value = resolve(self)
-        if constant and settings.get().conversions_checked and type(value) is not Tracer:
-            from fungrad.core.strict import report_conversion
+        if constant and type(value) is not Tracer and self._owner.moves(self._variable):
+            from fungrad.core.strict import note_conversion
 
-            if self._owner.moves(self._variable):
-                report_conversion(self._type, what)
+            note_conversion(self._owner, self._variable, what)
         if type(value) is Tracer:
             mapped = value._owner.label.startswith("vmap")
             advice = refusals.COMPARE if compares() else advice

@@ -186,6 +186,11 @@ def kind_of(dtype: np.dtype[Any]) -> str:
     return dtype.kind
 
 
+def is_half(dtype: np.dtype[Any]) -> bool:
+    """Whether a dtype holds floating-point numbers of two bytes or fewer, whose sums are made in float32."""
+    return dtype.itemsize < 4 and kind_of(dtype) == "f"
+
+
 def check_numbers(name: str, types: Iterable[ArrayType]) -> None:
     """Raise TypeError where a function that computes is given keys of random numbers."""
     for t in types:
@@ -271,6 +276,11 @@ def type_of(value: Any) -> ArrayType:
     raise TypeError(
         f"{_shown(value)} of type {cls.__name__} is not an array or a number. {how_to_register(value) or EVERYTHING}"
     )
+
+
+def quick_type(x: Any) -> ArrayType | None:
+    """Return the type of an array or a number; None of an array of another byte order."""
+    return native_type(x.shape, x.dtype) if type(x) is np.ndarray else type_of(x)
 
 
 def _shown(value: Any) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from fungrad.compile.lower import Program
 from fungrad.core import tree
 from fungrad.core.config import settings
-from fungrad.core.dependence import check_dependence
+from fungrad.core.dependence import check_dependence, warn_of_cuts
 from fungrad.core.errors import api_boundary
 from fungrad.core.expr import Expr
 from fungrad.core.trace import Trace
@@ -62,6 +62,8 @@ class Traced:
         if settings.get().dependence_checked:
             place = lambda i: argument_place(i, args)
             check_dependence(trace, self.outputs, self.moving, label, place)
+        if trace.cuts:
+            warn_of_cuts(trace, self.outputs, self.moving)
         self.aux = Auxiliary(aux, label)
         self.variables = [*self.outputs, *output_variables(trace, self.aux.tracers, label)]
         self.trace = trace

@@ -134,7 +134,10 @@ def as_operand(x: Any, recorded: bool = False) -> Any:
 
         x = narrow_array(x)
     if type(x) not in PYTHON_SCALARS:
-        return native(np.asarray(x)) if isinstance(x, np.ndarray) or holds_array(x) else x
+        if not isinstance(x, np.ndarray) and not holds_array(x):
+            return x
+        array = np.asarray(x)
+        return array if array.dtype.isnative else native(array)
     try:
         return np.asarray(x, PYTHON_SCALARS[type(x)].dtype)[()]
     except OverflowError:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import weakref
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -119,3 +120,9 @@ class Programs(LRUCache[Entry]):
     def __init__(self, maxsize: int, plain: bool = True) -> None:
         super().__init__(maxsize)
         self.plain = plain
+
+
+def forget(programs: weakref.ref[Programs], key: Hashable) -> None:
+    """Drop a program, if the programs are still there."""
+    if (alive := programs()) is not None:
+        alive.discard(key)

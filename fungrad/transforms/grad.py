@@ -11,7 +11,7 @@ import numpy as np
 
 from fungrad.core import tree
 from fungrad.core.config import settings
-from fungrad.core.dependence import check_dependence
+from fungrad.core.dependence import check_dependence, warn_of_cuts
 from fungrad.core.errors import api_boundary
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
@@ -213,7 +213,7 @@ def _transformed(
             if type(value) is not Tracer or value._type not in _REAL_SCALARS:
                 check_scalar(value, holomorphic, label)
             outputs = output_variables(trace, results, label)
-            if in_force.dependence_checked:
+            if in_force.dependence_checked or trace.cuts:
                 _check_dependence(trace, outputs[0], types, chosen, positions, label)
             # Where NaN is looked for, that of the value is found too.
             skip = 0 if with_value or in_force.watched else 1
@@ -243,10 +243,12 @@ def _check_dependence(
     positions: Sequence[int],
     label: str,
 ) -> None:
-    """Raise if the result does not depend on an argument, as the settings ask."""
+    """Raise, if the settings ask for it, or warn where a constant was made, if the result does not depend on an argument."""
     inexact = [i for i, t in enumerate(types) if t.inexact]
-    place = lambda i: argument_place(inexact[i], chosen, positions=positions)
-    check_dependence(trace, [output], range(len(inexact)), label, place)
+    if settings.get().dependence_checked:
+        place = lambda i: argument_place(inexact[i], chosen, positions=positions)
+        check_dependence(trace, [output], range(len(inexact)), label, place)
+    warn_of_cuts(trace, [output], range(len(inexact)))
 
 
 def differentiable(

@@ -24,7 +24,7 @@ from fungrad.core.snapshot import native
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.transformed import Portable, resemble
-from fungrad.core.types import ArrayType, native_type, type_of
+from fungrad.core.types import ArrayType, native_type, quick_type
 from fungrad.transforms.argnums import (
     chosen_arguments,
     exactly,
@@ -40,33 +40,19 @@ from fungrad.transforms.call import (
     output_variables,
 )
 from fungrad.transforms.donation import donated_leaves
-from fungrad.transforms.entry import Entry, NotToBeCached, Programs
+from fungrad.transforms.entry import Entry, NotToBeCached, Programs, forget
 from fungrad.transforms.explain import Signature, log_miss
 from fungrad.transforms.lowered import Lowered
 from fungrad.transforms.signatures import JitOptions, JittedFunction, P, R
 
 QUICK_TYPES = frozenset([np.ndarray, np.float64, float])
 
-
-def _type_of(x: Any) -> Any:
-    """Return the type of one of `QUICK_TYPES`; None of an array of another byte order."""
-    return native_type(x.shape, x.dtype) if type(x) is np.ndarray else type_of(x)
-
-
 CACHE_SIZE = 256
 """Programs kept for each jitted function."""
 
 
-def _forget(programs: weakref.ref[Programs], key: Hashable) -> None:
-    if (alive := programs()) is not None:
-        alive.discard(key)
-
-
 class Jitted(Portable):
-    """A function that is traced and compiled at its first call with each type of arguments.
-
-    Made by `jit`.
-    """
+    """A function that is traced and compiled at its first call with each type of arguments; made by `jit`."""
 
     def __init__(
         self,
@@ -104,12 +90,12 @@ class Jitted(Portable):
                 leaf = (tree.LEAF, chosen.programs) if chosen.programs else tree.LEAF
                 x = args[0] if len(args) == 1 else None
                 if type(x) in QUICK_TYPES:
-                    entry = kept.get((leaf, _type_of(x)))
+                    entry = kept.get((leaf, quick_type(x)))
                     if entry is not None:
                         outs = entry.program.on_numpy(x if type(x) is not float else np.float64(x))
                         return outs[0] if entry.single else tree.unflatten(entry.structure, outs)
                 elif QUICK_TYPES.issuperset(map(type, args)):
-                    entry = kept.get((leaf, tuple(map(_type_of, args))))
+                    entry = kept.get((leaf, tuple(map(quick_type, args))))
                     if entry is not None:
                         outs = entry.program.on_numpy(*as_operands(args))
                         return outs[0] if entry.single else tree.unflatten(entry.structure, outs)
@@ -143,7 +129,7 @@ class Jitted(Portable):
         if open_axes():
             key = (key, open_sizes())
         entry = self.programs.get(key)
-        if entry is None and None in types:
+        if entry is None and None in types:  # some arrays are of another byte order
             return self._entry(*tree.map(native, (args, kwargs)))
         if entry is None or entry.layouts is not None:
             layouts = tuple([layout_of(x) for x in leaves])
@@ -163,7 +149,7 @@ class Jitted(Portable):
                 for _, _, held in static:
                     if isinstance(held, weakref.ref):
                         kept = weakref.ref(self.programs)
-                        weakref.finalize(held(), _forget, kept, key).atexit = False
+                        weakref.finalize(held(), forget, kept, key).atexit = False
             except NotToBeCached as caught:
                 entry = caught.entry
             if entry.effect or entry.layouts is not None or entry.weak is not None:
