@@ -265,7 +265,7 @@ def _add_hint(error: BaseException) -> None:
     if raised_inside(error):
         setattr(error, _OURS, True)  # which its traceback will not tell beyond this call
     else:
-        error.add_note(hint)
+        error.args = (f"{message}: {hint}",)
 
 
 _OURS = "_raised_by_fungrad"

@@ -114,6 +114,10 @@ def instead_of_numpy() -> str:
         )
     module = str(getattr(function, "__module__", None))
     name = getattr(function, "__name__", "")
+    if isinstance(function, type) and issubclass(function, np.generic):
+        return f"`{written}` makes a number: write x.astype({written}) for an array of that dtype."
+    if function is np.vectorize:
+        return f"`{written}` runs a function on the numbers of an array: write fungrad.numpy.vectorize(f)(x)."
     if isinstance(function, type) or module.partition(".")[0] != "numpy":
         return instead_of_method(written, function) or ""
     ours: Any = sys.modules.get("fungrad")

@@ -292,6 +292,13 @@ class Tracer:
         value = known_value(self) if self._owner.open else None
         return repr(self) if value is None else format(value, spec)
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(
+            f"at {here()}\na tracer of type {self._type} cannot be pickled, nor sent to another process: it stands for an array "
+            "while a function is traced. Return it, and pickle the array that comes out; or hand the values on while the function "
+            "runs, with fungrad.debug.callback(function, x)."
+        )
+
     def __hash__(self) -> int:
         raise TypeError(
             f"unhashable type: 'Tracer'\nat {here()}\na tracer of type {self._type} can be no key of a dictionary, no "

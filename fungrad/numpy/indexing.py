@@ -236,7 +236,10 @@ def _index_array(item: Any) -> Any:
         except TypeError:
             array = np.asarray(item)
     if array.dtype.kind not in "iub":
-        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+        advice = (
+            f"; this one is {array.dtype}: write i.astype(int)" if type(array) is Tracer else ""
+        )
+        raise IndexError(f"arrays used as indices must be of integer (or boolean) type{advice}")
     return array
 
 

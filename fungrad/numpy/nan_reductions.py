@@ -22,6 +22,7 @@ from fungrad.numpy.reductions import (
     argmax,
     argmin,
     degrees_of_freedom,
+    deviation,
     divided,
     is_exact,
     mask_of,
@@ -31,8 +32,8 @@ from fungrad.numpy.reductions import (
     missing,
     prod,
     reduce,
-    root,
     squared_magnitude,
+    std,
     sum,
     var,
 )
@@ -159,21 +160,46 @@ def nanvar(
         options = {"where": where, "mean": mean, "correction": correction}
         return var(x, axis, dtype, out, ddof, keepdims, **options)
     _inexact(dtype)
+    deviations, freedom = _spread(x, nans, axis, dtype, keepdims, where, mean)
+    total = sum(squared_magnitude(deviations), axis, dtype, out, keepdims)
+    return _divided(total, freedom - degrees_of_freedom(ddof, correction))
+
+
+def _spread(
+    x: Tracer, nans: Tracer, axis: Any, dtype: Any, keepdims: Any, where: Any, mean: Any
+) -> tuple[Any, Any]:
+    """Return what deviates from the mean, 0 where nothing counts, and how many elements do."""
     counted = _counted(nans, where)
-    ddof = degrees_of_freedom(ddof, correction)
     if mean is missing:
         mean = _divided(
             sum(x, axis, dtype, keepdims=True, where=counted),
             reduce(np.add, counted, axis, np.intp, keepdims=True),
         )
-    squares = squared_magnitude(promotion.where(counted, apply(e.sub, (x, mean)), 0))
-    total = sum(squares, axis, dtype, out, keepdims)
-    freedom = reduce(np.add, counted, axis, np.intp, keepdims=keepdims) - ddof
-    return _divided(total, freedom)
+    deviations = promotion.where(counted, apply(e.sub, (x, mean)), 0)
+    return deviations, reduce(np.add, counted, axis, np.intp, keepdims=keepdims)
 
 
 @implements(np.nanstd)
-@parameters_of(nanvar)
-def nanstd(a: Any, *args: Any, **kwargs: Any) -> Any:
-    """The derivative is 0 where the deviation is."""
-    return root(nanvar(a, *args, **kwargs))
+def nanstd(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+    mean: Any = missing,
+    correction: Any = missing,
+) -> Any:
+    """Derivatives where the deviation is 0 are those of `std`."""
+    x, nans = _without_nan(a, 0)
+    if nans is None:
+        options = {"where": where, "mean": mean, "correction": correction}
+        return std(x, axis, dtype, out, ddof, keepdims, **options)
+    _inexact(dtype)
+    deviations, number = _spread(x, nans, axis, dtype, keepdims, where, mean)
+    freedom = number - degrees_of_freedom(ddof, correction)
+    some = apply(e.greater, (freedom, 0))
+    result = deviation(deviations, axis, dtype, keepdims, promotion.where(some, freedom, 1))
+    return promotion.where(some, result, math.nan)

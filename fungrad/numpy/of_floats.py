@@ -36,7 +36,8 @@ _SINGLE = np.dtype(np.float32)
 _HALF_NAMES = "mean var std nanmean nanvar nanstd average cov corrcoef trapezoid logsumexp"
 _ADDING = frozenset(_HALF_NAMES.split())
 """The functions that, like those of linalg, compute in float32 with numbers of two bytes or fewer, and round once: the result."""
-SUMS = frozenset("sum prod cumsum cumprod nansum nanprod nancumsum nancumprod trace".split())
+_SUM_NAMES = "sum prod cumsum cumprod nansum nanprod nancumsum nancumprod trace softmax log_softmax"
+SUMS = frozenset(_SUM_NAMES.split())
 """Those that do so of arrays of such a dtype alone."""
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from fungrad.core.errors import hide_internals
 from fungrad.core.foreign import has_own_rules, stand_in
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import PYTHON_SCALARS
+from fungrad.core.types import PYTHON_SCALARS, python_number
 from fungrad.numpy.masked import Selection, operator_of
 from fungrad.numpy.memory import like
 from fungrad.numpy.plans import result_types
@@ -41,6 +41,8 @@ def is_operand(x: Any) -> bool:
     if ufuncs is None or (ufuncs is _UNKNOWN and getattr(x, "__array_priority__", 0) > 0):
         return False
     if isinstance(x, (np.ndarray, np.generic, list, tuple)) or hasattr(cls, "__array__"):
+        return True
+    if python_number(x) is not None:
         return True
     return all(hasattr(x, name) for name in ("dtype", "shape", "flags"))  # of another library
 

@@ -20,7 +20,15 @@ from fungrad.core.nesting import trace_of
 from fungrad.core.primitive import Primitive, bind
 from fungrad.core.recorder import Recorder
 from fungrad.core.tracer import Tracer, innermost_trace
-from fungrad.core.types import PYTHON_SCALARS, ArrayType, Shape, is_added, kind_of, type_of
+from fungrad.core.types import (
+    PYTHON_SCALARS,
+    ArrayType,
+    Shape,
+    is_added,
+    kind_of,
+    python_number,
+    type_of,
+)
 from fungrad.numpy.memory import like
 from fungrad.numpy.plans import (
     Rules,
@@ -58,6 +66,8 @@ def as_array(x: Any) -> Any:
         return x
     if has_own_rules(cls):
         type_of(x)  # which refuses it
+    if (known := python_number(x)) is not None:
+        return known
     if hasattr(x, "dtype") and (hasattr(x, "flags") or not hasattr(x, "__array__")):
         return x
     if (cls is list or cls is tuple) and has_tracer(x):

@@ -25,7 +25,7 @@ from fungrad.numpy.promotion import apply, as_array, as_tracer, broadcast_to, ca
 from fungrad.numpy.shaping import reshaped
 from fungrad.primitives import elementwise as e
 from fungrad.primitives import reductions
-from fungrad.primitives.lengths import RootMeanSquare
+from fungrad.primitives.lengths import PowerNorm, RootMeanSquare
 from fungrad.primitives.shaping import ReduceSum, permuted
 
 DType = np.dtype[Any]
@@ -136,7 +136,9 @@ def reduce(
                 f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a "
                 "where mask one has to specify 'initial'"
             )
-        if identity is None and kind_of(out_dtype) == "f":  # not `initial`, with which elements may tie
+        if (
+            identity is None and kind_of(out_dtype) == "f"
+        ):  # not `initial`, with which elements may tie
             fill = -math.inf if ufunc is np.maximum else math.inf
         x = promotion.where(mask_of(where, shape), x, fill)
     if initial is missing:
@@ -315,16 +317,26 @@ def var(
     correction: Any = missing,
 ) -> Any:
     x = as_tracer(a)
-    ddof = degrees_of_freedom(ddof, correction)
     if dtype is None and is_exact(x.dtype):
         dtype = np.float64
+    deviations = _deviations(x, axis, dtype, where, mean)
+    total = reduce(np.add, squared_magnitude(deviations), axis, dtype, out, keepdims, where=where)
+    ddof = degrees_of_freedom(ddof, correction)
+    return divided(total, _freedom(count(x, axis, where, keepdims), ddof))
+
+
+def _deviations(x: Tracer, axis: Any, dtype: Any, where: Any, mean: Any) -> Tracer:
+    """Return what is left of `x` without the mean of what counts, if that is not given."""
     if mean is missing:
         total = reduce(np.add, x, axis, dtype, keepdims=True, where=where)
         mean = divided(total, count(x, axis, where, True))
-    squares = squared_magnitude(apply(e.sub, (x, mean)))
-    total = reduce(np.add, squares, axis, dtype, out, keepdims, where=where)
-    number = np.maximum(count(x, axis, where, keepdims) - ddof, 0)
-    return divided(total, number if type(number) is Tracer else number.item())
+    return apply(e.sub, (x, mean))  # type: ignore[no-any-return]
+
+
+def _freedom(number: Any, ddof: Any) -> Any:
+    """Return what a sum of squares of so many is divided by."""
+    freedom = np.maximum(number - ddof, 0)
+    return freedom if type(freedom) is Tracer else freedom.item()
 
 
 @implements(np.std)
@@ -352,29 +364,30 @@ def std(
             x = e.stop_gradient(x) if number == 1 else x  # whose deviation is 0 wherever it moves
             center = divided(reduce(np.add, x, axis, keepdims=True), number)
             return length(apply(e.sub, (x, center)), axis, keepdims, freedom)
-    kwargs = {"where": where, "mean": mean, "correction": correction}
-    return root(var(x, axis, dtype, out, ddof, keepdims, **kwargs))
+    if dtype is None and is_exact(x.dtype):
+        dtype = np.float64
+    deviations = _deviations(x, axis, dtype, where, mean)
+    if where is not True:
+        deviations = promotion.where(mask_of(where, x.shape), deviations, 0)
+    freedom = _freedom(count(x, axis, where, keepdims), degrees_of_freedom(ddof, correction))
+    return deviation(deviations, axis, dtype, keepdims, freedom)
 
 
-def length(x: Tracer, axis: Any, keepdims: Any = False, number: float = 1) -> Any:
-    """Return the root of the sum of ``abs(x)**2``, divided by a number."""
+def deviation(x: Tracer, axis: Any, dtype: Any, keepdims: Any, number: Any) -> Tracer:
+    """Return the root of the sum of squares of what deviates from a mean, divided by a number."""
+    if dtype is None:
+        dtype = np.zeros((), x.dtype).real.dtype
+    if is_exact(x.dtype) or x.dtype.itemsize < 4:
+        x = cast(x, np.dtype(np.float64 if is_exact(x.dtype) else np.float32))
+    if type(number) is not Tracer and number > 0:
+        return cast(length(x, axis, keepdims, number), np.dtype(dtype))
+    return cast(length(x, axis, keepdims) / np.sqrt(number), np.dtype(dtype))  # type: ignore[no-any-return]
+
+
+def length(x: Tracer, axis: Any, keepdims: Any = False, number: float = 1, order: float = 2) -> Any:
+    """Return the root of the sum of ``abs(x)**2``, divided by a number; or a norm of an order greater than 1."""
     axes = reduced_axes(axis, x.ndim)
     parts = (e.real(x), e.imag(x)) if x.dtype.kind == "c" else (x,)
-    result = RootMeanSquare(axes, number)(*parts)
+    measure = RootMeanSquare(axes, number) if order == 2 else PowerNorm(axes, order)
+    result = measure(*parts)
     return with_axes(result, x.shape, axes) if keepdims else result
-
-
-def root(variance: Any) -> Any:
-    """Return the square root, with a first derivative of 0 at 0 and further ones that are NaN there."""
-    positive = apply(e.not_equal, (variance, 0))
-    root = apply(e.sqrt, (promotion.where(positive, variance, 1),))
-    return cast(promotion.where(positive, root, flat_zero(positive, variance)), variance.dtype)
-
-
-def flat_zero(positive: Any, x: Any) -> Any:
-    """Return what a root of `x` is where `x` is not positive: 0, as of a function with a kink there.
-
-    Of ``x ** 1.5`` value and slope are 0 at 0, and the curvature is infinite: by a slope of `x` that is 0,
-    as that of a sum of squares, NaN.
-    """
-    return apply(e.power, (promotion.where(positive, 1, x), 1.5))

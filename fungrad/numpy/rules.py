@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
 
-from fungrad.core.errors import FungradError, hide_internals, raised_inside
-from fungrad.core.tracer import Tracer
+from fungrad.core.errors import (
+    ConcretizationError,
+    FungradError,
+    here,
+    hide_internals,
+    raised_inside,
+)
+from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import kind_of, type_of
 
 Function = Callable[..., Any]
@@ -91,6 +98,13 @@ def describe_failure(error: Exception, function: Any, args: Any, kwargs: Mapping
 
     Of functions that call each other, the outermost is named: it is the one that is written in the user's code.
     """
+    option = _traced_option(error, function, args, kwargs)
+    if option:
+        raise ConcretizationError(
+            f"at {here()}\n{full_name(function)}: `{option}` decides what is computed, so it must be known when the function is "
+            f"traced, and it is a traced array without a value. Name the argument in static_argnames of jit, static_argnames={option!r} "
+            "say, or pass a number of Python's."
+        ) from None
     notes = getattr(error, "__notes__", [])
     nested = bool(notes) and notes[-1].startswith(_FAILED)
     if nested or (isinstance(error, REFUSALS) and not isinstance(error, FungradError)):
@@ -102,6 +116,55 @@ def describe_failure(error: Exception, function: Any, args: Any, kwargs: Mapping
         if nested or (raised_inside(error) and not all(t in str(error) for t in types)):
             error.add_note(f"{_FAILED}{full_name(function)} of {' and '.join(types)}")
     hide_internals(error)
+
+
+_OPTIONS = frozenset(
+    [
+        "axis",
+        "axes",
+        "axis1",
+        "axis2",
+        "axisa",
+        "axisb",
+        "axisc",
+        "ddof",
+        "correction",
+        "ord",
+        "n",
+        "k",
+        "keepdims",
+        "num",
+        "decimals",
+        "order",
+        "mode",
+        "indexing",
+        "shift",
+        "offset",
+        "method",
+        "rowvar",
+        "bias",
+        "full_matrices",
+        "compute_uv",
+        "hermitian",
+        "increasing",
+        "endpoint",
+    ]
+)
+"""Parameters that no array is given for, but a setting: those of them that may be traced do not fail for it."""
+
+
+def _traced_option(error: Exception, function: Any, args: Any, kwargs: Mapping[str, Any]) -> str:
+    """Return the parameter that was given a tracer without a value, though it is a setting; "" if the error is another one."""
+    unhashable = type(error) is TypeError and str(error).startswith("unhashable type: 'Tracer'")
+    if not unhashable and type(error) is not ConcretizationError:
+        return ""
+    rule = traced_functions.get(function)
+    parameters = list(inspect.signature(rule).parameters) if rule is not None else []
+    given = [*zip(parameters, args, strict=False), *kwargs.items()]
+    for name, x in given:
+        if name in _OPTIONS and type(x) is Tracer and (unhashable or known_value(x) is None):
+            return name
+    return ""
 
 
 _FAILED = "in "

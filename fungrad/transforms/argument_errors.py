@@ -51,8 +51,9 @@ def no_type(
 def _static_advice(name: int | str, path: str) -> str:
     if name == 0 and not path:
         return (
-            " Name it in static_argnames if it is a setting; if it is the `self` of a method, give jit "
-            "static_argnums=0."
+            " Name it in static_argnames if it is a setting. If it is the `self` of a method: with static_argnums=0 jit takes its "
+            "attributes as they are at the first call, and does not see them change; register the class as a pytree of its arrays "
+            "with fungrad.tree_util.register_dataclass, and they are arguments."
         )
     return " Name it in static_argnames if it is a setting."
 

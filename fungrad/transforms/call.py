@@ -35,6 +35,7 @@ from fungrad.core.types import (
     array_type,
     float0,
     is_array,
+    python_number,
     type_of,
 )
 from fungrad.primitives.elementwise import Cast
@@ -133,6 +134,8 @@ def as_operand(x: Any, recorded: bool = False) -> Any:
         from fungrad.core.lattice import narrow_array  # few programs need it
 
         x = narrow_array(x)
+    if type(x) not in PYTHON_SCALARS and (number := python_number(x)) is not None:
+        x = number
     if type(x) not in PYTHON_SCALARS:
         if not isinstance(x, np.ndarray) and not holds_array(x):
             return x

@@ -223,11 +223,21 @@ def _front(
         why = (
             "is a scalar, and has no axis to map over" if not type_.ndim else f"has no axis {axis}"
         )
-        raise ValueError(
-            f"{label}: {place(leaf)}, of type {type_}, {why}. Pass None in in_axes for what is the same in all "
-            "calls, in_axes=(0, None) say."
-        )
+        raise ValueError(f"{label}: {place(leaf)}, of type {type_}, {why}. {_advice(place(leaf))}")
     return int(axis) % ndim
+
+
+def _advice(place: str) -> str:
+    """Return what to write for an argument, or a part of one, that has no axis to map over."""
+    if place.startswith("argument '"):
+        return (
+            "Keyword arguments are mapped always: bind what is the same in all calls, with functools.partial(f, name=value) say, or "
+            "pass it by position, with None in in_axes."
+        )
+    advice = "Pass None in in_axes for what is the same in all calls, in_axes=(0, None) say."
+    if "[" in place:
+        advice += " Each element of a list is an argument of its own: to map over a list of numbers, pass numpy.array(x)."
+    return advice
 
 
 def _result_place(result: Any, leaf: int) -> str:

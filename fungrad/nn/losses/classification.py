@@ -10,6 +10,8 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 import fungrad.numpy as fnp
+from fungrad.core.errors import here
+from fungrad.core.tracer import known_value
 from fungrad.core.types import type_of
 from fungrad.nn.activations import softplus
 from fungrad.nn.glossary import public, public_like
@@ -106,6 +108,7 @@ def softmax_cross_entropy(logits: Any, labels: Any, axis: Any = -1, where: Any =
     >>> nn.softmax_cross_entropy(np.array([0.0, 1.0, -np.inf]), np.array([1.0, 0.0, 0.0]))
     np.float64(1.313261687518)
     """
+    _check_probabilities(array(logits), array(labels), axis)
     rule = lambda x, y: _cross_entropy(x, y, axis, _where(where, x, axis))
     return computed("softmax_cross_entropy", rule, logits, labels)
 
@@ -129,6 +132,22 @@ def _where(where: Any, x: Any, axis: Any) -> Any:
     where = array(where)
     whole = len(type_of(where).shape) == len(type_of(x).shape)
     return where if whole else fnp.expand_dims(where, axis)
+
+
+def _check_probabilities(logits: Any, labels: Any, axis: Any) -> None:
+    """Raise if labels are classes, an integer for each row, and no probabilities."""
+    x, y = type_of(logits), type_of(labels)
+    if y.dtype.kind not in "iu" or not isinstance(axis, int) or y.ndim != x.ndim - 1:
+        return
+    rows = [n for i, n in enumerate(x.shape) if i != axis % x.ndim]
+    if list(y.shape) != rows:
+        return
+    known = known_value(labels)
+    if y.shape[-1:] != x.shape[-1:] or (known is not None and not np.all(np.sum(known, -1) == 1)):
+        raise ValueError(
+            f"at {here()}\nsoftmax_cross_entropy takes the probabilities of all classes as labels, and labels of type {y}, for "
+            f"logits of type {x}, are classes: write softmax_cross_entropy_with_integer_labels, or nn.one_hot(labels, {x.shape[axis]})."
+        )
 
 
 def _cross_entropy(logits: Any, labels: Any, axis: Any, where: Any) -> Any:

@@ -13,7 +13,7 @@ from numpy.linalg import LinAlgError
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.linalg.operands import check_matrices, matrices
 from fungrad.numpy.promotion import as_tracer, cast
-from fungrad.numpy.reductions import flat_zero, is_exact, length, squared_magnitude, with_axes
+from fungrad.numpy.reductions import is_exact, length, with_axes
 from fungrad.numpy.shaping import moveaxis, reshaped
 from fungrad.primitives.determinants import Det, Slogdet
 from fungrad.primitives.stacks import identity_like
@@ -40,10 +40,10 @@ def slogdet(a: Any) -> Any:
 
 @implements(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """Of a 2-norm, a Frobenius norm or a p-norm the first derivative at 0 is 0, by convention.
+    """The first derivative at 0 is 0, by convention.
 
-    Second and further ones do not exist there and are NaN, those of the norm's square too: write that as a
-    sum of squares.
+    Further ones are 0 there in directions in which the norm stays 0, and NaN in others, in which they do not exist. Those of
+    the norm's square are NaN too: write that as a sum of squares.
     """
     a = as_tracer(x)
     if is_exact(a.dtype) or a.dtype.kind == "V":  # NumPy does not know bfloat16 for a float
@@ -78,17 +78,15 @@ def _vector_norm(x: Any, ord: Any, axis: int, keepdims: bool) -> Any:
         return np.sum(np.not_equal(x, 0).astype(size.dtype), axis, keepdims=keepdims)
     if ord == 1:
         return np.sum(size, axis, keepdims=keepdims)
-    if ord > 0 and ord % 2 == 0:
-        powers = squared_magnitude(x) ** (ord / 2)  # which is smooth
-    else:
-        powers = size**ord if ord > 1 else _power(size, ord)
-    return _power(np.sum(powers, axis, keepdims=keepdims), 1 / ord)
+    if ord > 1:
+        return length(x, axis, keepdims, order=ord)
+    return _power(np.sum(_power(size, ord), axis, keepdims=keepdims), 1 / ord)
 
 
 def _power(x: Any, exponent: float) -> Any:
-    """Return a power of nonnegative numbers, with derivatives at 0 like those of `root`."""
+    """Return a power of nonnegative numbers; at 0 its first derivative is 0, and the second NaN."""
     positive = np.not_equal(x, 0)
-    of_zero = flat_zero(positive, x)
+    of_zero = np.where(positive, 1, x) ** 1.5  # value and slope are 0, the curvature is infinite
     of_zero = of_zero + math.inf if exponent < 0 else of_zero
     return np.where(positive, np.where(positive, x, 1) ** exponent, of_zero)
 
@@ -100,11 +98,7 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[Any, ...], keepdims: bool) -> Any
     if ord in (None, "fro", "f"):
         result = length(x, (row, column))
     elif ord in (2, -2, "nuc"):
-        s = np.linalg.svdvals(moveaxis(x, (row, column), (-2, -1)))
-        if ord == -2:
-            result = np.min(s, -1)
-        else:
-            result = np.max(s, -1, initial=0) if ord == 2 else np.sum(s, -1)
+        result = _of_singular_values(moveaxis(x, (row, column), (-2, -1)), ord)
     elif ord in (1, -1, math.inf, -math.inf):
         summed, other = (row, column) if abs(ord) == 1 else (column, row)
         sums = np.sum(np.abs(x), summed, keepdims=True)
@@ -115,6 +109,23 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[Any, ...], keepdims: bool) -> Any
         return with_axes(result, x.shape, (row, column))
     others = [n for i, n in enumerate(x.shape) if i not in (row, column)]
     return reshaped(result, tuple(others))  # of sums one axis is still there
+
+
+def _of_singular_values(x: Any, ord: Any) -> Any:
+    """Return a norm that singular values give; of what is 0 it is the Frobenius norm, for the derivatives of that."""
+    if 0 not in x.shape:
+        size = length(x, (-2, -1), True)
+        zero = np.equal(size, 0)
+        m, n = x.shape[-2:]
+        x = np.where(zero, np.eye(m, n) * np.arange(1.0, n + 1), x).astype(x.dtype)
+    s = np.linalg.svdvals(x)
+    if ord == -2:
+        result = np.min(s, -1)
+    else:
+        result = np.max(s, -1, initial=0) if ord == 2 else np.sum(np.abs(s), -1)
+    if 0 in x.shape:
+        return result
+    return np.where(zero[..., 0, 0], size[..., 0, 0], result)
 
 
 @implements(np.linalg.matrix_norm)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
+from fungrad.core.errors import LeakedTracerError
 from fungrad.core.glossary import COMMON
 from fungrad.core.primitive import primitive
 from fungrad.core.types import tangent_type, type_of
@@ -252,7 +253,15 @@ class custom_jvp(CustomDerivative):
             given[i] if i in given else zero_like(x, self.symbolic_zeros)
             for i, x in enumerate(leaves)
         ]
-        result = self.jvp(*site.static, site.unflatten(leaves), site.unflatten(moved))
+        try:
+            result = self.jvp(*site.static, site.unflatten(leaves), site.unflatten(moved))
+        except LeakedTracerError as error:
+            if not self.nondiff_argnums:
+                raise
+            raise LeakedTracerError(
+                f"{error}\n{label} runs after the call, when arguments in nondiff_argnums that were traced arrays are gone. Leave "
+                "arrays out of nondiff_argnums: what has no derivative is given a tangent that the rule need not use."
+            ) from None
         out, t_out = pair(result, label, "the result and its tangent")
         structure = tree.structure(out)
         t_outs, t_structure = tree.flatten(t_out)
