@@ -243,7 +243,7 @@ def raised_inside(error: BaseException) -> bool:
 
 
 _HINTS = {
-    "Iterator operand": "numpy.nditer works on the memory of arrays, and what is traced has none: iterate over x.ravel(), over "
+    "Iterator operand": "numpy.nditer works on the memory of arrays, and a tracer has none: iterate over x.ravel(), over "
     "the indices in numpy.ndindex(x.shape), or write the loop with operations on whole arrays",
     "output must be an array": "where `out` is a traced array, use the function of fungrad.numpy in place of the method of a NumPy "
     "array: fungrad.numpy.cumsum(a, out=x) for a.cumsum(out=x)",

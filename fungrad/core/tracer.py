@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextvars
+import functools
 import math
 import sys
+from types import BuiltinFunctionType
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ import numpy as np
 from fungrad.core import refusals
 from fungrad.core.config import settings
 from fungrad.core.errors import ConcretizationError, LostDerivativeError, api_boundary, here
-from fungrad.core.frames import asks_for_number, called_by_library, compares, is_internal
+from fungrad.core.frames import asks_for_number, called_by_library, called_in, compares, is_internal
 from fungrad.core.recorder import Recorder
 from fungrad.core.scipys import as_one_object, asked_by_sparse_matrix, instead_of_scipy, loses
 from fungrad.core.state import repair, state_variable
@@ -221,7 +223,13 @@ class Tracer:
         """
         caller = sys._getframe(3)  # beyond __float__ and api_boundary
         name = builtin.__name__
-        meant = is_internal(caller) or (not loses(caller) and asks_for_number(caller))
+        if is_internal(caller):  # which may call the user's function: math.sin itself, say
+            called = called_in(caller)[1]
+            while isinstance(called, functools.partial):
+                called = called.func
+            meant = not isinstance(called, BuiltinFunctionType)
+        else:
+            meant = not loses(caller) and asks_for_number(caller)
         if not meant and self._has_derivative:
             refusals.check_no_method(self._type)
             advice = (

@@ -6,6 +6,7 @@ import operator
 import pickle
 import sys
 import threading
+from math import sin as sine
 
 import numpy as np
 import pytest
@@ -161,7 +162,7 @@ def test_constants_of_a_traced_function_have_values():
 
 def test_what_has_a_derivative_is_not_made_plain():
     def by_attribute(x):
-        return scipy.stats.rankdata(np.array([x, 1.0]), method="ordinal").sum() + math.sin(x)
+        return scipy.stats.rankdata(np.array([x, 1.0]), method="ordinal").sum() + math.fsum([x])
 
     with tracing():
         with pytest.raises(fg.LostDerivativeError, match=r"fnp\.sqrt|math"):
@@ -384,3 +385,15 @@ def test_constants_are_refused_where_it_is_off():
         assert fg.grad(f)(1.0) == 0.0
     with pytest.raises(fg.LostDerivativeError):
         fg.grad(f)(1.0)
+
+
+def test_functions_of_math_in_ones_own_code():
+    """By the module, and by names that were imported before."""
+    with tracing():
+        slope = fg.grad(lambda x: math.sin(x) * math.sqrt(x) * math.log(x, 2) + sine(x))(2.0)
+        assert math.sqrt(4.0) == 2.0
+    expected = fg.grad(lambda x: np.sin(x) * np.sqrt(x) * np.log2(x) + np.sin(x))(2.0)
+    np.testing.assert_allclose(slope, expected, rtol=1e-14)
+    assert math.sin is sine
+    with pytest.raises(fg.LostDerivativeError):
+        fg.grad(math.sin)(2.0)

@@ -1,5 +1,7 @@
 """What is said of mistakes that beginners make: the argument is named, and what to write instead."""
 
+import functools
+import math
 import pickle
 
 import numpy as np
@@ -48,7 +50,7 @@ CASES = {
     ),
     "nditer": (
         lambda: fg.grad(squares_by_nditer)(X),
-        "what is traced has none: iterate over x.ravel",
+        "a tracer has none: iterate over x.ravel",
     ),
     "keyword of vmap": (
         lambda: fg.vmap(lambda x, k: x * k)(X, k=2.0),
@@ -98,3 +100,26 @@ def test_probabilities_that_are_integers():
     labels = np.array([[0, 1, 0], [1, 0, 0]])
     np.testing.assert_allclose(nn.softmax_cross_entropy(np.zeros((2, 3)), labels), np.log(3))
     np.testing.assert_allclose(nn.softmax_cross_entropy(np.zeros((3, 3)), labels[0]), np.log(3))
+
+
+TRANSFORMS = {
+    "grad": lambda f: fg.grad(f)(2.0),
+    "value_and_grad": lambda f: fg.value_and_grad(f)(2.0),
+    "vjp": lambda f: fg.vjp(f, 2.0),
+    "jvp": lambda f: fg.jvp(f, (2.0,), (1.0,)),
+    "linearize": lambda f: fg.linearize(f, 2.0),
+    "jacfwd": lambda f: fg.jacfwd(f)(2.0),
+    "hessian": lambda f: fg.hessian(f)(2.0),
+    "jet": lambda f: fg.jet(f, (2.0,), ([1.0],)),
+    "grad of checkpoint": lambda f: fg.grad(fg.checkpoint(f))(2.0),
+    "grad of jit": lambda f: fg.grad(fg.jit(f))(2.0),
+    "grad of cond": lambda f: fg.grad(lambda x: lax.cond(x > 0, f, f, x))(2.0),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_compiled_functions_that_lose_the_derivative_are_refused(name):
+    """Also where it is fungrad that calls them."""
+    for f in (math.sin, functools.partial(math.pow, 2.0)):
+        with pytest.raises(fg.LostDerivativeError, match=r"fnp\.sqrt instead of math\.sqrt"):
+            TRANSFORMS[name](f)

@@ -69,9 +69,9 @@ def _install() -> None:
         done.update(ready)
         # At once: each addition goes through the names of all modules.
         _replacement.add([pair for name in ready for pair in scipys.stand_ins(name)])
-        _replacement.add(scipys.numbers(), everywhere=False)
 
     if _replacement.on(stand_ins.stand_ins):
+        _replacement.add(scipys.numbers())
         _convert_constants(True)
         sys.meta_path.insert(0, AfterImport(imported))
         imported(*scipys.WATCHED)

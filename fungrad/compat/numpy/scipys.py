@@ -76,28 +76,12 @@ def stand_ins(name: str) -> Iterator[tuple[Any, str, Any]]:
 
 
 def numbers() -> Iterator[tuple[Any, str, Any]]:
-    """Yield the functions of `math`, which take no tracers, where SciPy's Python has them."""
-    ours = vars(_math())
-    instead = {id(old): ours[name] for name, old in vars(math).items() if ours[name] is not old}
-    instead[id(math)] = _math()
-    for key, module in list(sys.modules.items()):
-        if key.startswith("scipy.") and type(module) is ModuleType:
-            for name, value in list(vars(module).items()):
-                if id(value) in instead:
-                    yield module, name, instead[id(value)]
-
-
-@functools.cache
-def _math() -> ModuleType:
-    """Return a module as `math`, whose functions take what is traced."""
-    made = ModuleType("math")
-    vars(made).update(vars(math))
+    """Yield what stands for the functions of `math`, which take no tracers: in the user's code, and in SciPy's Python."""
     for name in _MATH:
-        setattr(made, name, _of_number(getattr(math, name), getattr(fnp, name)))
+        yield math, name, _of_number(getattr(math, name), getattr(fnp, name))
     for name, ours in (("erf", "erf"), ("erfc", "erfc"), ("gamma", "gamma"), ("lgamma", "gammaln")):
-        setattr(made, name, _of_number(getattr(math, name), getattr(special, ours)))
-    made.log = _of_number(math.log, _log)  # type: ignore[attr-defined]
-    return made
+        yield math, name, _of_number(getattr(math, name), getattr(special, ours))
+    yield math, "log", _of_number(math.log, _log)
 
 
 _MATH = (

@@ -313,7 +313,9 @@ def gmres(
 
 
 @public
-def spsolve(A: SparseMatrix, b: ArrayLike) -> Array:
+def spsolve(
+    A: SparseMatrix, b: ArrayLike, permc_spec: str | None = None, use_umfpack: bool = True
+) -> Array:
     """Solve ``A x = b`` for a sparse matrix, by elimination.
 
     Parameters
@@ -322,6 +324,8 @@ def spsolve(A: SparseMatrix, b: ArrayLike) -> Array:
         A square sparse matrix, SciPy's or one of traced data.
     b
         A vector or, as columns, a matrix; it may be traced. Sparse right-hand sides are passed to SciPy.
+    permc_spec, use_umfpack
+        How SciPy eliminates. Traced arrays are solved for by its defaults, which changes results by rounding alone.
 
     Returns
     -------
@@ -336,7 +340,7 @@ def spsolve(A: SparseMatrix, b: ArrayLike) -> Array:
     array([1.  , 0.5 , 0.25])
     """
     if type(b) is not Tracer and not isinstance(A, SparseArray):
-        return scipy.sparse.linalg.spsolve(A, b)
+        return scipy.sparse.linalg.spsolve(A, b, permc_spec, use_umfpack)
     if not is_sparse(A):
         raise TypeError(
             f"spsolve takes a sparse matrix of SciPy, not {type(A).__name__}; for arrays there is "
