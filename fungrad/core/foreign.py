@@ -54,8 +54,7 @@ def are_nodes_now(leaves: Iterable[Any]) -> bool:
     return bool(packages)
 
 
-@functools.lru_cache(1 << 8)
-def has_own_rules(cls: type, protocol: str = "__array_ufunc__") -> bool:
+def _has_own_rules(cls: type, protocol: str = "__array_ufunc__") -> bool:
     """Whether instances of a class say, by one of NumPy's protocols, that they compute by other rules than arrays: with units, an index, names of axes.
 
     CuPy's arrays do not, nor fungrad's own classes.
@@ -65,6 +64,9 @@ def has_own_rules(cls: type, protocol: str = "__array_ufunc__") -> bool:
         return False
     homes = (cls.__module__, getattr(own, "__module__", None) or "")
     return not any(home.partition(".")[0] in ("cupy", "fungrad") for home in homes)
+
+
+has_own_rules: Callable[..., bool] = functools.lru_cache(1 << 8)(_has_own_rules)
 
 
 def holds_array(x: Any) -> bool:

@@ -26,7 +26,7 @@ def shared_generator() -> Any:
 def is_new(shared: Any) -> bool:
     """Whether nothing was drawn from NumPy's shared generator since it was made, or given a seed."""
     first, used = position_of(shared)  # it is a Mersenne twister
-    return used == 623 or (used == 624 and first != 1 << 31)
+    return bool(used == 623 or (used == 624 and first != 1 << 31))
 
 
 def state_of(generator: Any) -> Any:
