@@ -94,8 +94,12 @@ def _reflected_oddly(x: Any, axis: int, at: np.ndarray[Any, Any], edge_twice: bo
     def along(weights: Any) -> Any:
         return np.reshape(weights, (-1, *[1] * (x.ndim - 1 - axis))).astype(x.dtype)
 
+    def times(end: Any, weights: Any) -> Any:  # of infinite ends too, nothing where the weight is 0
+        by = along(weights)
+        return np.where(by == 0, by, end * by)
+
     elements = at_positions(x, axis, at) * along(np.where(backwards, -1, 1))
-    return elements + last * along(2 * turns + 2 * backwards) - first * along(2 * turns)
+    return elements + times(last, 2 * turns + 2 * backwards) - times(first, 2 * turns)
 
 
 def _rounded(x: Any, dtype: Any) -> Any:

@@ -156,7 +156,7 @@ def poly(seq_of_zeros: Any) -> Any:
     for zero in zeros:
         # Multiply by the linear factor (x - zero).
         gap = np.zeros(1, result.dtype)
-        result = np.concatenate([result, gap]) - zero * np.concatenate([gap, result])
+        result = np.concatenate([result, gap]) - np.concatenate([gap, zero * result])
     return np.real(result) if real is not None else result
 
 

@@ -230,7 +230,8 @@ def _interpolated(x: Tracer, q: Any, method: str, weak: bool, ignore_nan: bool) 
     share = place - below
     if weak and not is_exact(x.dtype):
         share = share.astype(x.dtype)
-    return _between(at(below), at(below + 1), share)
+    above = below + (np.not_equal(share, 0) if method == "averaged_inverted_cdf" else 1)
+    return _between(at(below), at(above), share)
 
 
 def _count(x: Tracer) -> Any:

@@ -136,9 +136,7 @@ def reduce(
                 f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a "
                 "where mask one has to specify 'initial'"
             )
-        if (
-            identity is None and kind_of(out_dtype) == "f"
-        ):  # not `initial`, with which elements may tie
+        if identity is None and kind_of(out_dtype) == "f":  # elements may tie with `initial`
             fill = -math.inf if ufunc is np.maximum else math.inf
         x = promotion.where(mask_of(where, shape), x, fill)
     if initial is missing:

@@ -70,9 +70,9 @@ def _homes(function: Any) -> list[str]:
     name, mirror = name_of(function), f"fungrad.{getattr(function, '__module__', None)}"
     candidates = [
         (name not in names and module != mirror, module)
-        for when, modules in _providers.items()
+        for when, modules in _providers.copy().items()  # others may import more meanwhile
         if when in sys.modules
-        for module, names in modules.items()
+        for module, names in modules.copy().items()
     ]
     return [module for _, module in sorted(candidates, key=lambda pair: pair[0])]
 

@@ -55,7 +55,7 @@ def no_rule(name: str, others: Sequence[str] = ()) -> NoReturn:
     home = "fungrad.numpy"
     if name.startswith("scipy."):
         home = f"fungrad.numpy and fungrad.{name.rpartition('.')[0]}"
-        known = [full_name(f) for f in traced_functions]
+        known = [full_name(f) for f in [*traced_functions]]
         near = difflib.get_close_matches(
             name, [k for k in known if k.startswith("scipy.")], 1, 0.85
         )
