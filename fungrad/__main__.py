@@ -13,8 +13,8 @@ def main() -> int:
     parser.set_defaults(run=lambda _: report())
     commands = parser.add_subparsers(metavar="explain")
     errors = commands.add_parser("explain", help="the usual cause of an error, and what to write")
-    errors.add_argument("name", nargs="?", default="", help="its class, or a word of its heading")
-    errors.set_defaults(run=lambda given: explain(given.name))
+    errors.add_argument("name", nargs="*", help="its class, words of it, or the message itself")
+    errors.set_defaults(run=lambda given: explain(" ".join(given.name)))
     given = parser.parse_args()
     return int(given.run(given))
 

@@ -7,7 +7,7 @@ import platform
 import re
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import fungrad.numpy as fnp
 from fungrad.compile.targets.host import missing, threads
 from fungrad.compile.targets.store import describe
 from fungrad.core.config import COMPILATIONS, compilation
+from fungrad.core.sections import SECTIONS
 from fungrad.core.state import chosen
 from fungrad.device import device_put, devices
 from fungrad.execution import device_get
@@ -138,10 +139,28 @@ def explanations() -> dict[str, str]:
     return {text.partition("\n")[0]: text.partition("\n")[2].strip() for text in sections}
 
 
+def _about(message: str, known: Mapping[str, str]) -> list[str]:
+    """Return the headings of the sections, two at most, that hold the most of the words of a message, and at least half of them."""
+    words = set(re.findall(r"[a-z_]{3,}", message.lower()))
+    held = {
+        title: sum(word in f"{title} {text}".lower() for word in words)
+        for title, text in known.items()
+    }
+    most = max(held.values(), default=0)
+    return [t for t, n in held.items() if n == most and n * 2 > len(words)][:2] if most else []
+
+
 def explain(name: str) -> int:
-    """Print the sections whose headings hold a name, or all headings; return 1 if there is none."""
+    """Print the sections whose headings hold a name, or those that say most of its words, or all headings; return 1 if there is none.
+
+    The name may be a message.
+    """
     known = explanations()
     titles = [title for title in known if name.lower() in title.lower()]
+    topic = next((topic for part, topic in SECTIONS.items() if part in name), None)
+    if topic is not None:
+        titles = [title for title in known if topic.lower() in title.lower()]
+    titles = titles or _about(name, known)
     if not name or not titles:
         print(f"{f'Nothing is said of {name!r}. ' * bool(name)}There is:", *known, sep="\n  ")
         return int(bool(name))

@@ -86,8 +86,8 @@ def exceptions_of_the_package():
 
 
 SIGNALS = {
-    "GivenUp", "NeedsTracing", "NotConstant", "NotScalar", "NotToBeCached", "Rerun", "Switch", "Unprintable", "Unsupported", "_Unknown",
-    "_Mismatch",
+    "Elsewhere", "GivenUp", "NeedsTracing", "NotConstant", "NotScalar", "NotToBeCached", "Refused", "Rerun", "Switch", "Unfit",
+    "Unprintable", "Unsupported", "_Unknown", "_Mismatch",
 }  # fmt: skip
 """Raised and caught inside of fungrad."""
 NEVER_RAISED = {"InconclusiveDimensionOperation", "TypePromotionError"}
@@ -131,6 +131,21 @@ def test_sections_are_found_by_a_word(capsys):
     assert capsys.readouterr().out.split("\n  ")[1] == "ConcretizationError"
     assert reporting.explain("nonsense") == 1
     assert capsys.readouterr().out.startswith("Nothing is said of 'nonsense'. There is:")
+
+
+@pytest.mark.parametrize(
+    ("words", "heading"),
+    [
+        ("jit", ""),
+        ("in_axes", "Axes of vmap"),
+        ("unhashable type: 'Tracer'", "Tracers as keys"),
+        ("operands could not be broadcast together with shapes (2,) (3,)", "Shapes and dtypes"),
+        ("float(x) makes a constant", "StrictConversionWarning"),
+    ],
+)
+def test_sections_are_found_by_words_and_by_messages(words, heading, capsys):
+    assert reporting.explain(words) == 0
+    assert capsys.readouterr().out.startswith(heading)
 
 
 def test_the_page_is_in_the_wheel():

@@ -15,6 +15,7 @@ SECTIONS = {
     "is out of bounds for axis": "indices",
     "mapped axes must have one length": "vmap",
     "Pass None in in_axes": "vmap",
+    "has no axis to map over": "vmap",
     "in_axes has": "vmap",
     "needs a function that returns": "grad",
     "have a derivative. Pass a float": "grad",
