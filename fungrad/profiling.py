@@ -144,7 +144,10 @@ class Profile:
         process = os.getpid()
         events: list[dict[str, Any]] = [
             _meta("process_name", process, 0, "fungrad"),
-            *[_meta("thread_name", process, t, name) for t, name in self._notes.threads.items()],
+            *[
+                _meta("thread_name", process, t, name)
+                for t, name in self._notes.threads.copy().items()
+            ],
         ]
         first = min([e.start for e in self.events], default=0.0)
         for e in sorted(self.events, key=operator.attrgetter("start")):

@@ -182,7 +182,8 @@ def debug_nans(new_val: bool = True) -> AbstractContextManager[None]:
 
     The error names the operation, the user's line, and whether it arose in the derivative or in the backward pass.
     NaN that does not reach a result, as in the branch that ``where`` throws away, is no error. Programs run
-    operation by operation, which is slower. What NumPy computes outside of transformed functions is not
+    operation by operation, which is slower. Of loops and branches that Python runs, and of functions with rules of
+    their own, each result is looked at. What NumPy computes outside of these and of transformed functions is not
     seen: numpy.seterr(all="raise") is for that.
 
     Examples

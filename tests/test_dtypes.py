@@ -42,7 +42,7 @@ X = np.array([0.5, 1.5, 0.75])
 
 @pytest.mark.parametrize("dtype", [*REAL, *ADDED])
 def test_programs(dtype):
-    """The gradient has the dtype of the argument, under every transform; `jit` gives NumPy's value."""
+    """The gradient has the dtype of the argument, under every transform; `jit` gives NumPy's value, or one that is less wrong."""
     x = X.astype(dtype_of(dtype))
     tolerance = TOLERANCE.get(dtype, 1e-6)
     for name, f in PROGRAMS.items():
@@ -54,7 +54,9 @@ def test_programs(dtype):
             np.testing.assert_allclose(gradient.astype(float), expected, tolerance, err_msg=name)
         assert jvp.dtype == f(x).dtype == fg.jit(f)(x).dtype == x.dtype, name
         np.testing.assert_allclose(float(jvp), expected.sum(), tolerance, tolerance, err_msg=name)
-        assert float(fg.jit(f)(x)) == pytest.approx(float(f(x)), rel=tolerance / 4), name
+        value, plain, exact = float(fg.jit(f)(x)), float(f(x)), float(f(X))
+        alike = value == pytest.approx(plain, rel=tolerance / 4)
+        assert alike or abs(value - exact) < abs(plain - exact), name
 
 
 @pytest.mark.parametrize("dtype", COMPLEX)

@@ -25,8 +25,15 @@ USAGE = "usage: python -m {by} program.py | -m module | -c code, and arguments"
 class Finder:
     """Goes in front of sys.meta_path: `library` and what is below it are the modules of `package`."""
 
-    def __init__(self, library: str, package: str, absent: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        library: str,
+        package: str,
+        absent: Mapping[str, str],
+        imported: Callable[[], None] | None = None,
+    ) -> None:
         self.library, self.package, self.absent = library, package, absent
+        self.imported = imported
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: Any = None
@@ -49,6 +56,8 @@ class Finder:
         return None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
+        if spec.name == self.library and self.imported is not None:
+            self.imported()
         module = importlib.import_module(self.package + spec.name[len(self.library) :])
         spec.loader_state = module.__spec__
         return module
@@ -128,7 +137,11 @@ def refuse_strays(library: str, by: str) -> None:
 
 
 def stand_in(
-    library: str, package: str, absent: Mapping[str, str], install: Callable[[], None]
+    library: str,
+    package: str,
+    absent: Mapping[str, str],
+    install: Callable[[], None],
+    imported: Callable[[], None] | None = None,
 ) -> None:
     """From now on, and until the process ends, importing `library` gives `package`; in processes that this one spawns, too.
 
@@ -142,6 +155,8 @@ def stand_in(
         Why names of the library are not there, by their full names: ``{"library.module.name": reason}``.
     install : Callable[[], None]
         What has called this, to be called by spawned processes.
+    imported : Callable[[], None], optional
+        Called when the library is first imported.
 
     Raises
     ------
@@ -164,7 +179,7 @@ def stand_in(
             UserWarning,
             stacklevel=3,
         )
-    sys.meta_path.insert(0, Finder(library, package, absent))
+    sys.meta_path.insert(0, Finder(library, package, absent, imported))
     in_spawned_processes(install)
 
 

@@ -13,6 +13,8 @@ import time
 import weakref
 from typing import Any, Protocol
 
+from fungrad.compile.interrupts import interrupt_soon
+
 NICE = 5
 """How far whoever makes kernels stands back where processors are short."""
 
@@ -76,6 +78,14 @@ class Background:
         _hold()
 
     def _stop(self) -> None:
+        try:
+            self._take_turns()
+        except KeyboardInterrupt:  # Python would drop it
+            interrupt_soon()
+            if not _held:
+                _hold()
+
+    def _take_turns(self) -> None:
         known = hasattr(sys.modules.get("logging"), "Handler")
         importing.acquire()
         if not known and (logging := sys.modules.get("logging")) is not None:
@@ -85,7 +95,8 @@ class Background:
 
     def _go_on(self) -> None:
         _release()
-        importing.release()
+        with contextlib.suppress(RuntimeError):  # an interrupt came before it was taken
+            importing.release()
 
     def _start_anew(self) -> None:
         self.process = object()

@@ -230,7 +230,7 @@ def _in_c() -> frozenset[str]:
         "min",
     }
     names |= {"pop", "range", "reduce", "reshape", "transpose", "zip"}
-    for name, member in vars(np).items():
+    for name, member in vars(np).copy().items():  # others may import parts of NumPy meanwhile
         function = getattr(member, "_implementation", member)  # of what asks other types first
         if isinstance(member, np.ufunc) or type(function) is type(len):
             names.add(name)

@@ -265,7 +265,7 @@ class Program(Keeper):
     @property
     def has_kernels(self) -> bool:
         """Whether it calls kernels by now."""
-        return any(tier.native is not None for tier in self._tiers.values())
+        return any(tier.native is not None for tier in [*self._tiers.values()])
 
 
 def weakly(program: Program, xp: ModuleType) -> Callable[[], Native | None]:

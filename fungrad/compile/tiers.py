@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fungrad.compile.background import BACKGROUND
+from fungrad.compile.interrupts import keeping_interrupts
 from fungrad.core.config import compilation
 from fungrad.core.float_warnings import (
     calling_modes,
@@ -46,6 +47,8 @@ FEW = 8
 """Loops of fewer rounds do not look."""
 GIVEN_UP = 16
 """How much more often a program may fall back than it does not, before it stays with NumPy's functions."""
+LAYOUTS = 256
+"""How many layouts of arguments are known, at most, that kernels do not take."""
 
 
 class Rerun(BaseException):
@@ -53,6 +56,18 @@ class Rerun(BaseException):
 
     No `Exception`, so that nobody notes on it where it came from.
     """
+
+
+class Unfit(Rerun):
+    """An argument lies in memory as kernels do not take it. Those that lie otherwise, they go on taking."""
+
+
+class Elsewhere(Rerun):
+    """An argument is on another device than the one at hand."""
+
+
+class Refused(Rerun):
+    """A device runs no kernel of the program, now or later."""
 
 
 class Switch(BaseException):
@@ -101,6 +116,11 @@ def _in_order(arguments: Iterable[Any]) -> bool:
     return all(np.ndim(x) < 2 or x.flags.c_contiguous for x in arguments)
 
 
+def _layout(arguments: Iterable[Any]) -> tuple[Any, ...]:
+    """Return how arrays, whose shapes are known, lie in memory."""
+    return tuple([getattr(x, "strides", None) for x in arguments])
+
+
 def later(make: Callable[[], Function]) -> Function:
     """Return a function that is made when it is called first."""
     made: list[Function] = []
@@ -131,6 +151,8 @@ class Tier:
         self.lines = 0
         """Of the program that calls NumPy's functions, if it is known."""
         self.failures = 0
+        self.unfit: set[tuple[Any, ...]] = set()
+        """How arguments lie that kernels do not take."""
         self._asked: object = None  # the process whose thread is to make kernels
         self._stood_back = 0.0  # when, last
         self._making = (BACKGROUND.process, threading.Lock())
@@ -160,7 +182,7 @@ class Tier:
                     except Switch:
                         pass
             native = self.native
-            if native is None or not (usual or _ignores_underflow()):
+            if native is None or not (usual or _ignores_underflow()) or self._is_unfit(arguments):
                 return self._unobserved(library, arguments, usual)
             if not native.alone:
                 float_modes.set(RERUN_MODES)
@@ -169,8 +191,8 @@ class Tier:
                 if self.failures:
                     self.failures -= 1
                 return results
-            except (Rerun, np.linalg.LinAlgError):  # NumPy's functions fail in turn
-                self._failed()
+            except (Rerun, np.linalg.LinAlgError) as why:  # NumPy's functions fail in turn
+                self._failed(why, arguments)
             finally:
                 if not native.alone:
                     float_modes.set(before)
@@ -261,15 +283,28 @@ class Tier:
         try:
             if (make := self.make) is not None:
                 try:
-                    self.native = make()
+                    with keeping_interrupts():
+                        self.native = make()
                 finally:
                     self.make = None
         finally:
             lock.release()
 
-    def _failed(self) -> None:
+    def _is_unfit(self, arguments: Sequence[Any]) -> bool:
+        """Whether it is known that kernels do not take arguments that lie like that."""
+        return bool(self.unfit) and _layout(arguments) in self.unfit
+
+    def _failed(self, why: BaseException, arguments: Sequence[Any]) -> None:
+        """Take note that kernels have not given the results."""
+        if isinstance(why, Unfit) and not _in_order(arguments):
+            if len(self.unfit) >= LAYOUTS:
+                self.unfit.clear()
+            self.unfit.add(_layout(arguments))
+            return
+        if isinstance(why, Elsewhere):
+            return
         self.failures += 1
-        if self.failures >= GIVEN_UP:
+        if self.failures >= GIVEN_UP or isinstance(why, Refused):
             self.native = None
 
 

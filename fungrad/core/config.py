@@ -30,6 +30,17 @@ compilation = state_variable("compilation", _compilation())
 """When kernels are compiled: by another thread, once a program has run a few times; before it first runs; or never."""
 
 
+def _folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it has been removed
+        return ""
+
+
+STARTED_IN = _folder()
+"""The folder that the process was in when it imported this; "" if there is none. Relative paths in settings begin there."""
+
+
 def _environment(name: str, default: bool = False) -> bool:
     value = os.environ.get(f"FUNGRAD_{name}", "").lower()
     return value in ("1", "true", "yes", "on") if value else default

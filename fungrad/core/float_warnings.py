@@ -73,7 +73,7 @@ def registry_of(file: str) -> dict[Any, Any]:
 @functools.lru_cache(maxsize=1 << 8)
 def module_of(file: str) -> str:
     """Return the name of the module in a file of source, which filters of warnings may ask for."""
-    for name, module in list(sys.modules.items()):
+    for name, module in sys.modules.copy().items():  # others may import meanwhile
         if getattr(module, "__dict__", {}).get("__file__") == file:
             return name
     return file.removesuffix(".py")  # as `warnings` has it where no name is given

@@ -28,7 +28,7 @@ def provide_stand_ins(package: str, load: Callable[[], Callable[[Any], Any]]) ->
 
 def _package(x: Any) -> str | None:
     module = type(x).__module__
-    for package in _stand_ins:
+    for package in [*_stand_ins]:
         if module.startswith(package):
             return package
     return None

@@ -110,7 +110,7 @@ def _warn_of(
 ) -> None:
     """Warn of the line that draws, once; `numbers` is how to draw outside of the function."""
     known = scope.setdefault("__warningregistry__", {})
-    if any(type(k) is tuple and k[1:] == (FrozenRandomWarning, line) for k in known):
+    if any(type(k) is tuple and k[1:] == (FrozenRandomWarning, line) for k in [*known]):
         return  # the transforms around a call see the draw, too
     once = (
         f"Random numbers are drawn while {label} is traced, once for all calls that it maps over, which get "

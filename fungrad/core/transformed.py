@@ -107,7 +107,7 @@ def resemble(made: Any, fun: Any) -> None:
     """Give `made` the name, the documentation and the attributes of the function it is made of."""
     functools.update_wrapper(made, fun, updated=())
     copy_annotations(made, fun)
-    for name, value in getattr(fun, "__dict__", {}).items():
+    for name, value in dict(getattr(fun, "__dict__", {})).items():
         internal = name[0] == "_" or name in _OWN or hasattr(type(fun), name)
         if not (isinstance(fun, Portable) and internal) and not hasattr(type(made), name):
             vars(made).setdefault(name, value)

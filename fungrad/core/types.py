@@ -232,6 +232,17 @@ _SCALARS: dict[type, ArrayType] = PYTHON_SCALARS | {
 }
 
 
+def python_number(x: Any) -> Any:
+    """Return a number of a class derived from one of Python's, such as a member of an IntEnum, as Python's own; else None."""
+    if isinstance(x, np.generic):
+        return None
+    if isinstance(x, int):
+        return int(x)
+    if isinstance(x, float):
+        return float(x)
+    return complex(x) if isinstance(x, complex) else None
+
+
 def type_of(value: Any) -> ArrayType:
     """Return the type of an array, a NumPy scalar, a Python scalar, a tracer or a type itself.
 
@@ -271,6 +282,8 @@ def type_of(value: Any) -> ArrayType:
                 f"its own, which would be lost. Pass the plain array in it, {plain_form(value)}."
             )
         return array_type(shape, dtype, getattr(value, "weak_type", False) is True and _weak(dtype))
+    if (number := python_number(value)) is not None:
+        return PYTHON_SCALARS[type(number)]
     from fungrad.core.registering import EVERYTHING, how_to_register  # few programs need it
 
     raise TypeError(

@@ -106,7 +106,7 @@ class Devices:
 
     def leave(self) -> None:
         """Free what NCCL has; all others do so too."""
-        for comm in self.communicators.values():
+        for comm in [*self.communicators.values()]:
             comm.destroy()
 
     def copied(self, arrays: Sequence[Any], written: Any) -> list[Any]:

@@ -215,7 +215,7 @@ class World:
         while len(self.left) < self.count - 1 and not (failed and time.monotonic() > deadline):
             time.sleep(0.005)
             self._hear()
-            failed = failed or any(text != ENDED for text in self.left.values())
+            failed = failed or any(text != ENDED for text in [*self.left.values()])
         if failed:
             sys.stdout.flush()
             sys.stderr.flush()

@@ -13,7 +13,8 @@ from fungrad import tree as trees
 from fungrad.core.errors import api_boundary
 from fungrad.core.types import kind_of
 from fungrad.example_libraries.step_sizes import public
-from fungrad.nn.precision import array
+from fungrad.nn.precision import array, converted
+from fungrad.optim.halves import as_short, holds_half, wide
 from fungrad.tree_util import register_dataclass
 
 __all__ = [
@@ -189,7 +190,7 @@ def optimizer(opt_maker: Callable[..., Any]) -> Callable[..., Optimizer]:
                     f"optimizer: the gradients are a tree {structure}, and the parameters were {state.tree_def}"
                 )
             pairs = zip(leaves, unpacked(state), strict=True)
-            after = packed([update(i, g, s) for g, s in pairs], structure)
+            after = packed([update(i, wide(g), wide(s)) for g, s in pairs], structure)
             if after.subtree_defs != state.subtree_defs:
                 raise TypeError(
                     "optimizer: the update changes the structure of the state, from "
@@ -215,7 +216,9 @@ def l2_norm(tree: Any) -> NDArray[Any]:
     >>> print(optimizers.l2_norm({"w": np.array([3.0]), "b": np.array([4.0])}))
     5.0
     """
-    return fnp.sqrt(sum(fnp.vdot(x, x) for x in trees.leaves(tree)))
+    leaves = trees.leaves(tree)
+    norm = fnp.sqrt(sum(fnp.vdot(x, x) for x in wide(leaves)))
+    return converted(norm, leaves[0].dtype) if {*map(holds_half, leaves)} == {True} else norm
 
 
 @public
@@ -234,10 +237,11 @@ def clip_grads(grad_tree: T, max_norm: Any) -> T:
     >>> optimizers.clip_grads([np.array([3.0, 4.0])], 1.0)
     [array([0.6, 0.8])]
     """
-    norm = l2_norm(grad_tree)
+    norm = l2_norm(wide(grad_tree))
     fine = norm < max_norm
     factor = max_norm / fnp.where(fine, 1, norm)
-    return trees.map(lambda g: fnp.where(fine, g, g * factor), grad_tree)  # type: ignore[no-any-return]
+    shortened = lambda g: as_short(fnp.where(fine, g, g * factor), g)
+    return trees.map(shortened, grad_tree)  # type: ignore[no-any-return]
 
 
 @public

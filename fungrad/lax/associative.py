@@ -12,6 +12,8 @@ from fungrad.core.types import ArrayType, type_of
 from fungrad.lax.arguments import axis_of
 from fungrad.lax.glossary import public
 from fungrad.lax.operands import array_type_of
+from fungrad.programs.watching import look_at
+from fungrad.transforms.call import name_of
 
 Leaves = list[Any]
 T = TypeVar("T")
@@ -74,7 +76,9 @@ def associative_scan(fn: Callable[[T, T], T], elems: T, reverse: bool = False, a
 
     def combine(first: Leaves, second: Leaves) -> Leaves:
         arguments = [tree.unflatten(structure, xs) for xs in (first, second)]
-        return _checked(fn(*arguments), structure, list(map(type_of, second)))
+        result = fn(*arguments)
+        look_at(f"associative_scan({name_of(fn)})", fn, arguments, result)
+        return _checked(result, structure, list(map(type_of, second)))
 
     def take(xs: Leaves, start: int, stop: int | None, step: int) -> Leaves:
         index = (slice(None),) * axis + (slice(start, stop, step),)

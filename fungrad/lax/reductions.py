@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.primitive import Primitive
-from fungrad.core.types import type_of
+from fungrad.core.types import is_half, type_of
 from fungrad.lax.arguments import axes_of, axis_of, no_such_option
 from fungrad.lax.glossary import public
 from fungrad.lax.monoids import greatest, least
@@ -219,10 +219,16 @@ argmin = _position("argmin", r.ArgMin, "minimum")
 def _cumulative(
     name: str, primitive: Callable[[int, bool], Primitive], kinds: str, value: str, example: str
 ) -> Function:
+    """Return the public function; what rounds is computed in float32 of shorter numbers, and rounded once."""
+    rounds = value not in ("maximum", "minimum")
+
     def function(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
         (x,) = aligned(name, kinds, (operand,), ("operand",))
-        number = axis_of(name, "axis", axis, type_of(x).ndim)
-        return primitive(number, operator.truth(reverse))(x)
+        type_ = type_of(x)
+        made = primitive(axis_of(name, "axis", axis, type_.ndim), operator.truth(reverse))
+        if is_half(type_.dtype) and rounds:
+            return e.Cast(type_.dtype)(made(e.Cast(np.dtype(np.float32))(x)))
+        return made(x)
 
     return _named(
         function,

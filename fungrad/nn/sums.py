@@ -130,7 +130,7 @@ def logsumexp(
     factor = None
     if factors:
         a, factor = fnp.broadcast_arrays(a, factors[0])
-        a = fnp.where(factor == 0, -math.inf, a)
+        a = fnp.where((factor == 0) & ~fnp.isfinite(a), -math.inf, a)
     if where is not None:
         a = fnp.where(array(where), a, -math.inf)
     out = _log_sum(a, axis, factor, keepdims, return_sign)
@@ -145,9 +145,16 @@ def _real(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def _log_sum(a: Any, axis: Any, b: Any, keepdims: bool, return_sign: bool) -> Any:
     real = kind_of(type_of(a).dtype) != "c"
-    top = fnp.max(a if real else a.real, axis=axis, keepdims=True, initial=-math.inf)
-    top = lax.stop_gradient(fnp.where(fnp.isfinite(top), top, 0.0))
-    terms = fnp.exp(a - top)
+    size = a if real else a.real
+    counted = size if b is None else fnp.where(b == 0, -math.inf, size)
+    top = lax.stop_gradient(fnp.max(counted, axis=axis, keepdims=True, initial=-math.inf))
+    top = fnp.where((top > -math.inf) & (real | (top < math.inf)), top, 0.0)
+    infinite = real & (size == math.inf)  # these outweigh all others
+    exponents = fnp.where(infinite, 0.0, a) - top
+    if b is not None:  # the exponential of what has no weight may be beyond all numbers
+        limit = math.floor(math.log(np.finfo(size.dtype).max))
+        exponents = fnp.where((b == 0) & (exponents.real > limit), limit, exponents)
+    terms = fnp.where(infinite, 1.0, fnp.exp(exponents))
     total = fnp.sum(terms if b is None else b * terms, axis=axis, keepdims=keepdims)
     top = fnp.reshape(top, type_of(total).shape)
     if return_sign:

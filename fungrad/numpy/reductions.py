@@ -378,7 +378,7 @@ def deviation(x: Tracer, axis: Any, dtype: Any, keepdims: Any, number: Any) -> T
     if is_exact(x.dtype) or x.dtype.itemsize < 4:
         x = cast(x, np.dtype(np.float64 if is_exact(x.dtype) else np.float32))
     if type(number) is not Tracer and number > 0:
-        return cast(length(x, axis, keepdims, number), np.dtype(dtype))
+        return cast(length(x, axis, keepdims, number), np.dtype(dtype))  # type: ignore[no-any-return]
     return cast(length(x, axis, keepdims) / np.sqrt(number), np.dtype(dtype))  # type: ignore[no-any-return]
 
 

@@ -19,6 +19,7 @@ from fungrad.optim.base import (
     tree_map,
 )
 from fungrad.optim.glossary import public
+from fungrad.optim.halves import in_single
 from fungrad.optim.moments import abs_sq
 from fungrad.typing import Array
 
@@ -108,7 +109,7 @@ def scale_by_adam(
         nu = tree_map(lambda v, old: v.astype(array(old).dtype), nu, state.nu)
         return scaled, ScaleByAdamState(count, tree.cast(mu, mu_dtype), nu)
 
-    return GradientTransformation(init, update)
+    return in_single(GradientTransformation(init, update), "nu")
 
 
 @public
@@ -149,7 +150,7 @@ def scale_by_amsgrad(
         scaled = quotient(mu_hat, nu_max, eps, eps_root)
         return scaled, ScaleByAmsgradState(count, tree.cast(mu, mu_dtype), nu, nu_max)
 
-    return GradientTransformation(init, update)
+    return in_single(GradientTransformation(init, update), "nu", "nu_max")
 
 
 @public
@@ -180,7 +181,7 @@ def scale_by_adamax(
         mu_hat = tree.bias_correction(mu, b1, count)
         return tree_map(lambda m, v: m / v, mu_hat, nu), ScaleByAdamState(count, mu, nu)
 
-    return GradientTransformation(init, update)
+    return in_single(GradientTransformation(init, update), "nu")
 
 
 @public
@@ -214,7 +215,7 @@ def scale_by_belief(
         nu_hat = tree.bias_correction(nu, b2, count)
         return quotient(mu_hat, nu_hat, eps, 0), ScaleByBeliefState(count, mu, nu)
 
-    return GradientTransformation(init, update)
+    return in_single(GradientTransformation(init, update), "nu")
 
 
 @public
@@ -255,7 +256,7 @@ def scale_by_yogi(
         nu_hat = tree.bias_correction(nu, b2, count)
         return quotient(mu_hat, nu_hat, eps, eps_root), ScaleByAdamState(count, mu, nu)
 
-    return GradientTransformation(init, update)
+    return in_single(GradientTransformation(init, update), "nu")
 
 
 @public
@@ -305,7 +306,7 @@ def scale_by_radam(
 
         return tree_map(rectified, mu_hat, nu_hat), ScaleByAdamState(count, mu, nu)
 
-    return GradientTransformation(init, update)
+    return in_single(GradientTransformation(init, update), "nu")
 
 
 @public
@@ -351,4 +352,4 @@ def scale_by_adan(
         scaled = quotient(mean, tree.bias_correction(n, b3, t), eps, eps_root)
         return scaled, ScaleByAdanState(m, v, n, updates, t)
 
-    return GradientTransformation(init, update)
+    return in_single(GradientTransformation(init, update), "n")

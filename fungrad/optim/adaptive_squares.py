@@ -23,6 +23,7 @@ from fungrad.optim.base import (
     zero_like,
 )
 from fungrad.optim.glossary import public
+from fungrad.optim.halves import in_single
 from fungrad.optim.moments import abs_sq
 
 if TYPE_CHECKING:
@@ -119,7 +120,13 @@ def scale_by_rss(
         scaled = tree_map(lambda g, t: inverse_root(t, eps) * g, updates, total)
         return scaled, ScaleByRssState(total)
 
-    return GradientTransformation(init, update)
+    return in_single(GradientTransformation(init, update), "sum_of_squares")
+
+
+def variance(mean: Any, square: Any) -> Any:
+    """Return the mean of squares less the square of the mean; where rounding has made that negative, the former alone."""
+    known = square - abs_sq(mean)
+    return fnp.where(known < 0, square, known)
 
 
 def reciprocal_root(variance: Any, eps: Any, eps_in_sqrt: bool) -> Any:
@@ -160,7 +167,7 @@ def scale_by_rms(
         scaled = tree_map(lambda g, n: reciprocal_root(n, eps, eps_in_sqrt) * g, updates, nu_hat)
         return scaled, after
 
-    return GradientTransformation(init, update)
+    return in_single(GradientTransformation(init, update), "nu")
 
 
 @public
@@ -197,14 +204,14 @@ def scale_by_stddev(
             mu_hat = tree.bias_correction(mu, decay, count)
             nu_hat = tree.bias_correction(nu, decay, count)
         scaled = tree_map(
-            lambda g, m, n: reciprocal_root(n - abs_sq(m), eps, eps_in_sqrt) * g,
+            lambda g, m, n: reciprocal_root(variance(m, n), eps, eps_in_sqrt) * g,
             updates,
             mu_hat,
             nu_hat,
         )
         return scaled, after
 
-    return GradientTransformation(init, update)
+    return in_single(GradientTransformation(init, update), "nu")
 
 
 @public
@@ -238,7 +245,7 @@ def scale_by_adadelta(rho: Number = 0.9, eps: Number = 1e-06) -> GradientTransfo
         )
         return steps, ScaleByAdaDeltaState(e_g, tree.update_moment(steps, state.e_x, rho, 2))
 
-    return GradientTransformation(init, update)
+    return in_single(GradientTransformation(init, update), "e_g", "e_x")
 
 
 @public
@@ -293,7 +300,7 @@ def scale_by_novograd(
         mu = tree.cast(mu, mu_dtype)
         return mu, ScaleByNovogradState(count, mu, nu)
 
-    return GradientTransformation(init, update)
+    return in_single(GradientTransformation(init, update), "nu")
 
 
 @public
@@ -341,4 +348,4 @@ def scale_by_sm3(b1: Number = 0.9, b2: Number = 1.0, eps: Number = 1e-08) -> Gra
         nu = tree.update_moment(scaled, state.nu, b1, 1)
         return nu, ScaleBySM3State(tree_map(along_axes, total), nu)
 
-    return GradientTransformation(init, update)
+    return in_single(GradientTransformation(init, update), "mu")

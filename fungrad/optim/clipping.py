@@ -21,7 +21,8 @@ from fungrad.optim.base import (
     tree_map,
 )
 from fungrad.optim.glossary import public, public_like
-from fungrad.optim.moments import abs_sq, mean_square
+from fungrad.optim.halves import holds_half, in_single, rounded_once, wide
+from fungrad.optim.moments import mean_square
 from fungrad.transforms.vmap import vmap
 from fungrad.typing import Array, ArrayLike
 
@@ -75,7 +76,7 @@ def clip_by_block_rms(threshold: Number) -> GradientTransformation:
     def shortened(u: Any) -> Any:
         return u / fnp.maximum(1.0, fnp.sqrt(mean_square(u)) / threshold)
 
-    return stateless(lambda updates, params: tree_map(shortened, updates))
+    return in_single(stateless(lambda updates, params: tree_map(shortened, updates)))
 
 
 @public
@@ -117,7 +118,7 @@ def clip_by_global_norm(max_norm: Number) -> GradientTransformation:
 
         return tree_map(one, updates)
 
-    return stateless(shortened)
+    return in_single(stateless(shortened))
 
 
 def examples_of(grads: Any, name: str) -> int:
@@ -151,12 +152,17 @@ def per_example_global_norm_clip(grads: T, l2_norm_clip: Number) -> tuple[T, Arr
     [0.6 1.8] 1
     """
     examples_of(grads, "per_example_global_norm_clip")
-    norms = vmap(tree.norm)(grads)
+    norms = vmap(tree.norm)(wide(grads))
     positive = norms > 0
     ratio = l2_norm_clip / fnp.where(positive, norms, 1)
     # Of gradients of norm NaN nothing is cut off, so that they show in the sum.
     factors = fnp.where(positive, fnp.minimum(ratio, 1.0), 1.0).astype(norms.dtype)
-    total = tree_map(lambda g: fnp.tensordot(factors, g, axes=1), grads)
+
+    def total_of(g: Any) -> Any:
+        weights = factors.astype(g.dtype) if holds_half(g) else factors
+        return fnp.tensordot(weights, g, axes=1)
+
+    total = tree_map(total_of, grads)
     return total, fnp.sum(factors < 1.0)
 
 
@@ -221,8 +227,8 @@ def unitwise_norm(x: ArrayLike, axis: int | tuple[int, ...] | None = None) -> Ar
             raise ValueError(
                 f"unitwise_norm: x must have at most 5 axes, got shape {fnp.shape(x)}; pass axis="
             )
-    squares = fnp.sum(abs_sq(x), axis=axes, keepdims=True)
-    return fnp.broadcast_to(fnp.sqrt(squares), fnp.shape(x))
+    length = lambda x: fnp.linalg.vector_norm(x, axis=axes, keepdims=True)
+    return fnp.broadcast_to(rounded_once(length, x), fnp.shape(x))
 
 
 @public
@@ -277,6 +283,7 @@ def adaptive_grad_clip(
         bound = clipping * fnp.maximum(unitwise_norm(p, axis), eps)
         return unitwise_clip(unitwise_norm(g, axis), bound, g)
 
-    return stateless(
-        lambda updates, params: tree_map(one, updates, required(params, "adaptive_grad_clip"))
-    )
+    def over_leaves(updates: Updates, params: Params | None) -> Updates:
+        return tree_map(one, updates, required(params, "adaptive_grad_clip"))
+
+    return in_single(stateless(over_leaves))

@@ -23,6 +23,7 @@ from fungrad.optim.base import (
     safe_increment,
 )
 from fungrad.optim.glossary import public
+from fungrad.optim.halves import in_single
 from fungrad.optim.moments import abs_sq
 
 
@@ -121,7 +122,7 @@ def scale_by_factored_rms(
         scaled, *means = unzipped(4, one, updates, state.v_row, state.v_col, state.v, params)
         return scaled, FactoredState(safe_increment(state.count), *means)
 
-    return GradientTransformation(init, update)
+    return in_single(GradientTransformation(init, update), "v_row", "v_col", "v")
 
 
 def unzipped(count: int, f: Callable[..., tuple[Any, ...]], tree: Any, *rest: Any) -> list[Any]:

@@ -11,8 +11,8 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import is_array
-from fungrad.nn.precision import array
+from fungrad.core.types import is_array, is_half
+from fungrad.nn.precision import SINGLE, array
 from fungrad.optim import tree
 from fungrad.optim.base import (
     GradientTransformation,
@@ -24,9 +24,11 @@ from fungrad.optim.base import (
     Updates,
     no_steps,
     safe_increment,
+    tree_map,
     with_extra_args_support,
 )
 from fungrad.optim.glossary import public
+from fungrad.optim.halves import as_short
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -148,7 +150,7 @@ def inject_hyperparams(
     static_args
         Names of arguments that stay out of the state, such as those that Python looks at.
     hyperparam_dtype
-        The dtype of floats among them; by default the highest of the parameters.
+        The dtype of floats among them; by default the highest of the parameters, and float32 if these have two bytes or fewer.
 
     Raises
     ------
@@ -183,7 +185,8 @@ def inject_hyperparams(
         def dtype_for(tree_of_arrays: Any) -> Any:
             if hyperparam_dtype is not None:
                 return hyperparam_dtype
-            return tree.dtype(tree_of_arrays, "highest")
+            dtype = tree.dtype(tree_of_arrays, "highest")
+            return SINGLE if is_half(np.dtype(dtype)) else dtype  # where 0.999 is 1
 
         def init(params: Params) -> OptState:
             dtype = dtype_for(params)
@@ -208,6 +211,8 @@ def inject_hyperparams(
             new_updates, inner = made(values).update(
                 updates, state.inner_state, params, **extra_args
             )
+            if hyperparam_dtype is None:
+                new_updates = tree_map(as_short, new_updates, updates)
             return new_updates, InjectStatefulHyperparamsState(
                 safe_increment(state.count), values, states, inner
             )

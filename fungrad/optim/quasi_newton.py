@@ -23,6 +23,7 @@ from fungrad.optim.base import (
 )
 from fungrad.optim.combining import chain
 from fungrad.optim.glossary import public, public_like
+from fungrad.optim.halves import in_single
 from fungrad.optim.line_points import real_zeros
 from fungrad.optim.optimizers import Optimizer
 from fungrad.optim.scaling import scale, scale_by_learning_rate
@@ -136,7 +137,7 @@ def scale_by_lbfgs(
         after = ScaleByLBFGSState(safe_increment(state.count), params, updates, *memory)
         return two_loops(updates, memory, factor), after
 
-    return GradientTransformation(init, update)
+    return in_single(GradientTransformation(init, update), "weights_memory")
 
 
 _SEARCH = scale_by_zoom_linesearch(20, initial_guess_strategy="one")

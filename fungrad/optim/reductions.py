@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import operator
 from typing import Any
 
@@ -10,8 +11,9 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad import tree as trees
-from fungrad.nn.precision import array
+from fungrad.nn.precision import array, converted
 from fungrad.optim.glossary import public
+from fungrad.optim.halves import holds_half, wide
 from fungrad.optim.moments import abs_sq
 from fungrad.typing import Array, PyTree
 
@@ -93,7 +95,7 @@ def size(tree: PyTree) -> int:
 
 @public
 def norm(tree: PyTree, ord: int | str | float | None = None, squared: bool = False) -> Array:
-    """Return the norm of all elements as one vector.
+    """Return the norm of all elements as one vector; of leaves of two bytes or fewer computed in float32.
 
     Parameters
     ----------
@@ -107,9 +109,12 @@ def norm(tree: PyTree, ord: int | str | float | None = None, squared: bool = Fal
     >>> float(optim.tree.norm({"a": np.array([3.0]), "b": 4.0}))
     5.0
     """
+    leaves = trees.leaves(tree)
+    if leaves and builtins.all(map(holds_half, leaves)):
+        dtype = functools.reduce(np.promote_types, [x.dtype for x in leaves])
+        return converted(norm(wide(tree), ord, squared), dtype)
     if ord is None or ord == 2:
-        square = sum(trees.map(abs_sq, tree))
-        return square if squared else fnp.sqrt(square)
+        return sum(trees.map(abs_sq, tree)) if squared else _length(wide(leaves))
     if ord == 1:
         magnitude = sum(trees.map(fnp.abs, tree))
     elif ord == np.inf or ord in ("inf", "infinity"):
@@ -117,6 +122,14 @@ def norm(tree: PyTree, ord: int | str | float | None = None, squared: bool = Fal
     else:
         raise ValueError(f"tree.norm: ord must be None, 1, 2 or infinity, got {ord!r}")
     return magnitude * magnitude if squared else magnitude
+
+
+def _length(leaves: list[Any]) -> Any:
+    """Return the norm of all leaves; its derivative at 0 is 0, as that of the norm of an array."""
+    lengths = [fnp.linalg.norm(fnp.ravel(array(x))) for x in leaves]
+    if len(lengths) < 2:
+        return lengths[0] if lengths else fnp.sqrt(_ZERO)
+    return fnp.linalg.norm(fnp.stack(lengths))
 
 
 @public

@@ -29,6 +29,7 @@ from fungrad.optim.base import (
     tree_map,
 )
 from fungrad.optim.glossary import public, public_like
+from fungrad.optim.halves import in_single, rounded_once
 from fungrad.optim.masking import MaskOrFn, masked
 from fungrad.optim.moments import mean_square
 from fungrad.typing import Array, ArrayLike
@@ -72,11 +73,15 @@ def safe_norm(
     >>> print(fg.grad(lambda x: optim.safe_norm(x, 1e-3))(np.zeros(2)))
     [0. 0.]
     """
-    small = fnp.linalg.norm(x, ord=ord, axis=axis, keepdims=True) <= min_norm
-    known = fnp.linalg.norm(fnp.where(small, 1, x), ord=ord, axis=axis, keepdims=keepdims)
-    if not keepdims:
-        small = fnp.squeeze(small, axis=axis)
-    return fnp.where(small, converted(min_norm, known.dtype), known)
+
+    def bounded(x: Any) -> Any:
+        small = fnp.linalg.norm(x, ord=ord, axis=axis, keepdims=True) <= min_norm
+        known = fnp.linalg.norm(fnp.where(small, 1, x), ord=ord, axis=axis, keepdims=keepdims)
+        if not keepdims:
+            small = fnp.squeeze(small, axis=axis)
+        return fnp.where(small, converted(min_norm, known.dtype), known)
+
+    return rounded_once(bounded, x)
 
 
 @public_like(safe_norm)
@@ -93,9 +98,13 @@ def safe_root_mean_squares(x: ArrayLike, min_rms: Number) -> Array:
     >>> print(fg.grad(lambda x: optim.safe_root_mean_squares(x, 1e-3))(np.zeros(2)))
     [0. 0.]
     """
-    small = fnp.sqrt(mean_square(x)) <= min_rms
-    known = fnp.sqrt(mean_square(fnp.where(small, 1, x)))
-    return fnp.where(small, converted(min_rms, known.dtype), known)
+
+    def bounded(x: Any) -> Any:
+        small = fnp.sqrt(mean_square(x)) <= min_rms
+        known = fnp.sqrt(mean_square(fnp.where(small, 1, x)))
+        return fnp.where(small, converted(min_rms, known.dtype), known)
+
+    return rounded_once(bounded, x)
 
 
 @public
@@ -185,7 +194,7 @@ def scale_by_param_block_norm(min_scale: Number = 0.001) -> GradientTransformati
         params = required(params, "scale_by_param_block_norm")
         return tree_map(lambda u, p: u * safe_norm(p, min_scale), updates, params)
 
-    return stateless(scaled)
+    return in_single(stateless(scaled))
 
 
 @public
@@ -204,7 +213,7 @@ def scale_by_param_block_rms(min_scale: Number = 0.001) -> GradientTransformatio
         params = required(params, "scale_by_param_block_rms")
         return tree_map(lambda u, p: u * safe_root_mean_squares(p, min_scale), updates, params)
 
-    return stateless(scaled)
+    return in_single(stateless(scaled))
 
 
 @public
@@ -233,9 +242,10 @@ def scale_by_trust_ratio(
         ratio = trust_coefficient * of_param / below
         return u * fnp.where(zero, 1, ratio).astype(ratio.dtype)
 
-    return stateless(
-        lambda updates, params: tree_map(scaled, updates, required(params, "scale_by_trust_ratio"))
-    )
+    def over_leaves(updates: Updates, params: Params | None) -> Updates:
+        return tree_map(scaled, updates, required(params, "scale_by_trust_ratio"))
+
+    return in_single(stateless(over_leaves))
 
 
 @public
@@ -262,7 +272,7 @@ def normalize_by_update_norm(
         size = (tree.norm(updates) + eps) / scale_factor
         return tree_map(lambda g: g / size, updates)
 
-    return stateless(scaled)
+    return in_single(stateless(scaled))
 
 
 @public
@@ -363,4 +373,5 @@ def scale_by_polyak(
         step = fnp.where(flat, 0, step).astype(square.dtype)
         return tree_map(lambda g: step.astype(array(g).dtype) * g, updates), state
 
-    return GradientTransformationExtraArgs(init_empty_state, update)  # type: ignore[arg-type]
+    tx = GradientTransformationExtraArgs(init_empty_state, update)  # type: ignore[arg-type]
+    return in_single(tx)

@@ -25,6 +25,7 @@ from fungrad.optim.base import (
     tree_map,
 )
 from fungrad.optim.glossary import public
+from fungrad.optim.halves import in_single, wide
 from fungrad.typing import Array
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ def scale_by_rprop(
         made, ahead = (tree_map(unless_turned, updates, last, step) for step in (last, ahead))
         return made, ScaleByRpropState(sizes, ahead)
 
-    return GradientTransformation(init, update)
+    return in_single(GradientTransformation(init, update))
 
 
 @public
@@ -244,7 +245,7 @@ def scale_by_distance_over_gradients(
 
     def init(params: Params) -> OptState:
         return ScaleByDistanceOverGradientsState(
-            tree_map(lambda p: reps_rel * (1 + length(p)), params),
+            tree_map(lambda p: reps_rel * (1 + length(p)), wide(params)),
             tree_map(lambda p: fnp.zeros(1), params),
             tree.cast(params, param_dtype),
         )
@@ -268,4 +269,4 @@ def scale_by_distance_over_gradients(
         )
         return step, ScaleByDistanceOverGradientsState(way, squares, state.init_params)
 
-    return GradientTransformation(init, update)
+    return in_single(GradientTransformation(init, update))

@@ -8,7 +8,7 @@ import numpy as np
 
 from fungrad.core.backend import target_of
 from fungrad.core.primitive import Linear, family, primitive
-from fungrad.core.types import ArrayType, check_numbers
+from fungrad.core.types import ArrayType, check_numbers, kind_of
 from fungrad.primitives.elementwise import cast, lead, logical_or, masked, select, sigmoid
 from fungrad.primitives.shaping import AlongAxes, zeros_like
 from fungrad.primitives.slices import shift
@@ -169,7 +169,7 @@ class CumLogSumExp(Cumulative):
     name = "cumlogsumexp"
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
-        if x.dtype.kind != "f":
+        if kind_of(x.dtype) != "f":
             raise TypeError(f"cumlogsumexp takes real floating-point numbers, got {x}")
         return super().abstract_eval(x)
 
@@ -187,7 +187,7 @@ class CumLogSumExp(Cumulative):
 def ties(x: Any, extremum: Any) -> Any:
     """Return where `x` attains the extremum, taking NaNs as equal."""
     equals = x == extremum
-    return logical_or(equals, x != x) if x.dtype.kind in "fc" else equals
+    return logical_or(equals, x != x) if kind_of(x.dtype) in "fc" else equals
 
 
 def _accumulate(xp: Any, ufunc: str, x: Any, axis: int) -> Any:

@@ -2,8 +2,8 @@
 
 A derivative of a vector that a decomposition leaves free up to a sign, a phase or a rotation follows the
 choice that is stated with it; functions that do not depend on the choice have the right derivatives whatever
-it is. Where singular values or eigenvalues repeat, their vectors have no derivative: it is NaN. Those of the
-values do not look at it.
+it is. Where singular values or eigenvalues repeat, their vectors have no derivative: it is NaN, unless nothing turns
+them (`gaps.py`). Those of the values do not look at it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from fungrad.core.primitive import primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import absolute, cast, complex_, imag, is_complex, real, select
+from fungrad.primitives.gaps import over_gaps
 from fungrad.primitives.indexing import take_along_axis
 from fungrad.primitives.linalg import Solve, TriangularSolve
 from fungrad.primitives.reductions import ArgMax
@@ -32,14 +33,13 @@ from fungrad.primitives.stacks import (
     diagonal,
     diagonal_matrix,
     half_diagonal,
-    inverse_gaps,
     inverse_or_nan,
+    inverse_sums,
     matmul,
     real_part,
     real_type,
     rows,
     scaled_columns,
-    scaled_rows,
     symmetrized,
     transposed,
 )
@@ -132,7 +132,8 @@ class Svd(OfMatrices):
     """U, s and V^H of ``a = U diag(s) V^H``; s alone without `vectors`.
 
     J. Townsend, "Differentiating the singular value decomposition" (2016); for complex matrices Z.-Q. Wan and
-    S.-X. Zhang, "Automatic differentiation for complex valued SVD" (2019). A pair of complex vectors is
+    S.-X. Zhang, "Automatic differentiation for complex valued SVD" (2019). What turns both vectors of a pair one way, and what
+    turns them apart, are taken separately: the former is divided by differences of singular values, the latter by sums. A pair of complex vectors is
     free up to a common phase: that of V stays. Vectors of a full U or V beyond the number of
     singular values do not rotate among themselves. The derivative of a singular value at 0 is one-sided, and that
     of its vectors NaN where `a` is not square or is complex.
@@ -175,9 +176,10 @@ class Svd(OfMatrices):
         moved = matmul(t, v1)
         p = matmul(adjoint(u1), moved)
         p_adjoint = adjoint(p)
-        gaps = cast(inverse_gaps(s, plus=s), p)
-        turn_u = gaps * (scaled_columns(p, s) + scaled_rows(s, p_adjoint))
-        turn_v = gaps * (scaled_rows(s, p) + scaled_columns(p_adjoint, s))
+        apart, twice_moved = over_gaps(p + p_adjoint, s)
+        together = cast(inverse_sums(s), p) * (p - p_adjoint)
+        half, s_type = full(ArrayType(p.shape, p.dtype), 0.5), ArrayType(s.shape, s.dtype)
+        turn_u, turn_v = half * (apart + together), half * (apart - together)
         inverse = inverse_or_nan(s)
         if is_complex(p):
             turn_u = turn_u + diagonal_matrix(_imaginary(diagonal(p)) * cast(inverse, p))
@@ -193,7 +195,7 @@ class Svd(OfMatrices):
         if self.full_matrices and n > k:
             rest = matmul(v1, matmul(adjoint(t_v), columns(v, k, n)))
             t_v = beside(t_v, -rest)
-        return t_u, real_part(diagonal(p)), adjoint(t_v)
+        return t_u, real_part(twice_moved) * full(s_type, 0.5), adjoint(t_v)
 
 
 @primitive
@@ -226,8 +228,8 @@ class Eigh(OfMatrices):
             return (real_part(column_products(v, matmul(t, v))),)
         w, v = out
         moved = matmul(adjoint(v), matmul(t, v))
-        t_v = matmul(v, cast(inverse_gaps(w), v) * moved)
-        return real_part(diagonal(moved)), t_v
+        turn, t_w = over_gaps(moved, w)
+        return real_part(t_w), matmul(v, turn)
 
 
 @primitive
@@ -259,9 +261,10 @@ class Eig(OfMatrices):
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> tuple[Any, ...]:
         w, v = out
         moved = Solve()(v, matmul(cast(tangents[0], v), v))
-        t_v = matmul(v, inverse_gaps(w) * moved)
+        turn, t_w = over_gaps(moved, w)
+        t_v = matmul(v, turn)
         t_v = t_v - scaled_columns(v, _drift(v, t_v))
-        return diagonal(moved), t_v
+        return t_w, t_v
 
 
 def _drift(v: Any, t_v: Any) -> Any:

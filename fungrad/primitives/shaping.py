@@ -17,7 +17,7 @@ from fungrad.core.backend import target_of
 from fungrad.core.nesting import trace_of
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.tracer import Tracer, innermost_trace
-from fungrad.core.types import ArrayType, Shape, check_numbers, type_of
+from fungrad.core.types import ArrayType, Shape, check_numbers, is_half, type_of
 
 
 class Rearrangement(Primitive):
@@ -112,7 +112,8 @@ def one_axis_on(along: Any) -> Any:
 class ReduceSum(AlongAxes):
     """Sum over `axes`, which the result lacks, in the operand's dtype.
 
-    Transposes to `Broadcast`.
+    Numbers of two bytes or fewer are added up in float32, and the sum is rounded once: NumPy, too, does so along the last
+    axis, for float16 alone. Added up in bfloat16, ones would be no more than 256. Transposes to `Broadcast`.
     """
 
     axes: tuple[int, ...]
@@ -127,6 +128,8 @@ class ReduceSum(AlongAxes):
     # The ufunc's method costs less than half of a call of np.sum; CuPy has it since version 12.
 
     def impl(self, xp: Any, x: Any) -> Any:
+        if is_half(x.dtype):
+            return xp.add.reduce(x, self.axes, np.float32).astype(x.dtype)
         return xp.add.reduce(x, self.axes, x.dtype)
 
     def expression(self, x: str) -> str:

@@ -348,18 +348,9 @@ def inverse_or_nan(x: Any) -> Any:
     )
 
 
-def inverse_gaps(w: Any, plus: Any = None) -> Any:
-    """Return matrices of ``1 / (w[j] - w[i])``, 0 on the diagonal and NaN where values repeat.
-
-    Given `plus`, divided by ``plus[j] + plus[i]`` too.
-    """
+def inverse_sums(w: Any) -> Any:
+    """Return matrices of ``1 / (w[i] + w[j])``, 0 on the diagonal and NaN where that is infinite."""
     shape = (*w.shape, w.shape[-1])
-    column, row = len(w.shape), len(w.shape) - 1
-
-    def pairs(x: Any, sign: int) -> Any:
-        mine, other = Broadcast(shape, (row,))(x), Broadcast(shape, (column,))(x)
-        return mine + other if sign > 0 else mine - other
-
-    gaps = pairs(w, -1) if plus is None else pairs(w, -1) * pairs(plus, 1)
-    ones = identity_like(gaps)
-    return inverse_or_nan(gaps + ones) - ones
+    sums = Broadcast(shape, (len(w.shape) - 1,))(w) + Broadcast(shape, (len(w.shape),))(w)
+    off = full(ArrayType(shape, w.dtype), 1) - identity_like(sums)
+    return select(off == zeros_like(off), off, inverse_or_nan(sums))

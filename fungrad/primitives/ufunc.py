@@ -129,9 +129,9 @@ class Function(Elementwise):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by the name of the entry in the module that declares it: the rules are often lambdas."""
-        modules = sorted(sys.modules.items(), key=lambda item: not item[0].startswith("fungrad."))
-        for module, contents in modules:
-            for name, value in [*getattr(contents, "__dict__", {}).items()]:
+        loaded = sys.modules.copy()  # others may import meanwhile
+        for module in sorted(loaded, key=lambda name: not name.startswith("fungrad.")):
+            for name, value in getattr(loaded[module], "__dict__", {}).copy().items():
                 if value is self:
                     return _entry, (module, name)
         return super().__reduce__()

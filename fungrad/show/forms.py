@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fungrad.core.primitive import Primitive
-from fungrad.core.types import ArrayType
+from fungrad.core.types import ArrayType, is_half
 from fungrad.primitives.contraction import DotGeneral
 from fungrad.primitives.dynamic import DynamicUpdateSlice
 from fungrad.primitives.elementwise import Cast, neg
@@ -48,6 +48,9 @@ LAMBDAS = {
     "stop_gradient": "{0}",
     "lent": "{0}",
     "one_way": "{0}",
+    "along": "{0} * {1}",
+    "fragile": "{0}",
+    "kinked": "{0}",
     "imag": "np.imag({0})",
     "frexp_exponent": "np.frexp({0})[1]",
     "float_power": "np.float_power({0}, {1})",
@@ -151,6 +154,8 @@ def _sum(
     reduce: ReduceSum, types: Sequence[ArrayType], xs: list[str], bundle: Bundle
 ) -> str | None:
     kind, (x,) = types[0].dtype, xs
+    if is_half(kind):
+        return f"np.sum({x}, {reduce.axes}, np.float32).astype({x}.dtype)"
     if kind.isbuiltin != 1 or not (kind.kind in "fc" or kind in (np.int64, np.uint64)):
         return None  # NumPy's sum has a wider dtype
     axes = reduce.axes

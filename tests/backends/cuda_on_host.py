@@ -30,6 +30,7 @@ typedef struct { unsigned x; } place;
 static place threadIdx, blockIdx, gridDim;
 #define DEVICE static inline
 #define KERNEL static void
+#define __launch_bounds__(threads)
 #define __shared__ static
 #define HALVES
 DEVICE float widened_f2(unsigned short x) { _Float16 y; memcpy(&y, &x, 2); return y; }
@@ -71,14 +72,17 @@ static void run(void (*kernel)(void **), bool shares, unsigned blocks, unsigned 
   }
 }
 """
-_FOUND = re.compile(r"^KERNEL (\w+)\((.*?)\) \{(.*?)^\}", re.MULTILINE | re.DOTALL)
+_FOUND = re.compile(
+    r"^KERNEL __launch_bounds__\((\d+)\) (\w+)\((.*?)\) \{(.*?)^\}", re.MULTILINE | re.DOTALL
+)
 
 
-def _wrapper(name: str, parameters: str, body: str) -> str:
+def _wrapper(bound: str, name: str, parameters: str, body: str) -> str:
     count = len(parameters.split(","))
     arguments = ", ".join([f"p[{k}]" for k in range(count)])
     shares = "true" if "__syncthreads" in body else "false"
     return f"""
+const unsigned most_{name} = {bound};
 static void call_{name}(void **p) {{ {name}({arguments}); }}
 void run_{name}(unsigned blocks, unsigned threads, void **p) {{ run(call_{name}, {shares}, blocks, threads, p); }}
 """

@@ -86,6 +86,8 @@ class ndarray:
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise TypeError("Implicit conversion to a NumPy array is not allowed. Use .get().")
 
+    __array__.__module__ = "cupy"
+
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return lifted(getattr(ufunc, method))(*inputs, **kwargs)
 

@@ -8,9 +8,12 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax
+from fungrad.compile.emit.cuda import cuda_text
 from fungrad.compile.kernels.fused import Fused
-from fungrad.compile.native import with_kernels_of_devices
+from fungrad.compile.native import schedule_with_kernels, with_kernels_of_devices
 from fungrad.compile.simplify import simplify
+from fungrad.compile.tiers import GIVEN_UP
+from fungrad.core.backend import CUPY
 from fungrad.core.config import compilation
 from tests.backends.cuda_on_host import COMPILER
 from tests.backends.fake_cupy import BACKEND, make_module
@@ -184,6 +187,73 @@ def test_arrays_in_other_orders(cupy, launched):
     assert len(launched) == 1 + len(views)
 
 
+def test_arrays_in_another_order_take_no_kernels_from_others(cupy, launched):
+    """Of those that kernels do not take, it is known from the second call on."""
+    f, x = fg.jit(lambda x: (fnp.sum(fnp.cos(x) * x), fnp.sin(x) * x + 1)), np.ones((64, 64))
+    f(cupy.asarray(x))
+    each = len(launched)
+    assert each
+    for _ in range(2 * GIVEN_UP):
+        found = f(cupy.asarray(x).T)[1]
+    np.testing.assert_allclose(found.get(), np.sin(x) * x + 1, rtol=1e-13)
+    launched.clear()
+    f(cupy.asarray(x).T)
+    assert not launched
+    f(cupy.asarray(x))
+    assert len(launched) == each
+
+
+def many_sums(x):
+    """One kernel, of rows that 1,024 threads share, which needs many registers."""
+    y = fnp.sin(x)
+    return [fnp.sum(y * (k + 1.5) + x, 1) for k in range(24)]
+
+
+@pytest.mark.parametrize(
+    ("f", "shape"),
+    [(many_sums, (5, 6000)), (softmax, (3, 9000)), (softmax, (64, 100)), (fnp.sin, (7, 5))],
+)
+def test_kernels_say_how_many_threads_run_them(f, shape):
+    """So that what these have of registers suffices: CUDA launches no kernel otherwise."""
+    g = lambda x: fg.tree.map(lambda y: y * y + 1, f(x))
+    expr = simplify(fg.make_expr(g)(np.ones(shape)))
+    _, kernels = schedule_with_kernels(expr, (), CUPY)
+    texts = [cuda_text(fused.kernel, "k") for fused in kernels]
+    assert texts
+    for text in texts:
+        for name, _, threads in text.launches:
+            assert f"KERNEL __launch_bounds__({threads}) {name}(" in text.text
+    assert f is not many_sums or texts[0].launches[0].threads == 1024
+
+
+@pytest.mark.parametrize("failing", [0, 1])
+def test_a_launch_that_fails(cupy, monkeypatch, failing):
+    """The program stays with CuPy's functions; nobody hears of it."""
+    launches, raw = [], cupy.RawModule
+
+    class RawModule:
+        def __init__(self, **options):
+            self.module = raw(**options)
+
+        def get_function(self, name):
+            run = self.module.get_function(name)
+
+            def launch(*args):
+                launches.append(name)
+                if len(launches) > failing:
+                    raise RuntimeError("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES")
+                return run(*args)
+
+            return launch
+
+    monkeypatch.setattr(cupy, "RawModule", RawModule)
+    x = np.random.default_rng(0).normal(size=(3, 9000))
+    f = fg.jit(softmax)
+    for _ in range(3):
+        np.testing.assert_allclose(f(cupy.asarray(x)).get(), softmax(x), rtol=1e-13)
+    assert len(launches) == failing + 1
+
+
 def test_arrays_of_another_device(cupy, launched, monkeypatch):
     """CuPy's functions compute with them, or say that they cannot."""
     x, here = np.arange(6.0), [0]
@@ -193,8 +263,12 @@ def test_arrays_of_another_device(cupy, launched, monkeypatch):
     assert launched
     launched.clear()
     here[0] = 1
-    np.testing.assert_allclose(f(cupy.asarray(x)).get(), np.sin(x) * x + 1)
+    for _ in range(2 * GIVEN_UP):
+        np.testing.assert_allclose(f(cupy.asarray(x)).get(), np.sin(x) * x + 1)
     assert not launched
+    here[0] = 0
+    f(cupy.asarray(x))
+    assert launched
 
 
 def test_loops(cupy, launched):

@@ -1,8 +1,10 @@
 """What libraries built on JAX do, and programs seldom, run by tests/compat/test_jax.py with `jax` meaning fungrad. All of it passes by JAX."""
 
 import collections
+import enum
 import functools
 import gc
+import inspect
 import weakref
 
 import jax
@@ -10,13 +12,122 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
-from jax.experimental import io_callback
+from jax._src import literals, pjit
+from jax._src.api_util import infer_argnums_and_argnames
+from jax._src.numpy import index_tricks
+from jax._src.numpy.util import promote_args_inexact, promote_dtypes_complex
+from jax.experimental import io_callback, sparse
+from jax.experimental.sparse.linalg import spsolve
 from jax.extend import core as extend_core
 from jax.extend import linear_util
+from jax.extend.core import primitives as P
 from jax.interpreters import partial_eval
+from jax.scipy.optimize import minimize
 from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 
 X = jnp.arange(6.0).reshape(2, 3)
+
+
+def test_constants_of_transforms_may_leave_them():
+    kept = []
+
+    def build(x):
+        mask = jnp.tril(jnp.ones((2, 2))) > 0
+        kept.extend([mask, jnp.zeros_like(x), jnp.float32(2), jnp.eye(2)[0], jnp.arange(3) ** 2])
+        kept.extend([jnp.zeros(3).at[0].set(1.0), jnp.linspace(0.0, 1.0, 3), jnp.array([1, 2])])
+        return jnp.sum(mask) * x
+
+    x = jnp.float32(3)
+    for run in (jax.grad, jax.vmap, jax.jacfwd, lambda f: lambda x: jax.jvp(f, (x,), (x,))):
+        del kept[:]
+        run(build)(jnp.ones(2) if run is jax.vmap else x)
+        for value in kept:
+            assert (value + 0).shape == value.shape
+    assert jax.jit(jax.grad(build))(x) == 3
+
+
+def test_members_of_enumerations_are_integers():
+    class Status(enum.IntEnum):
+        NORMAL = 0
+        BAD = 2
+
+    bad = Status.BAD
+    for run in (lambda f: f, jax.jit):
+        np.testing.assert_array_equal(run(lambda x: bad * x + x * bad)(X), 4 * X)
+        assert run(lambda s: s + 1)(bad) == 3
+        assert run(lambda: jnp.where(True, bad, 1.0))() == 2
+    assert lax.fori_loop(0, 3, lambda i, c: c + 1, bad) == 5
+    assert lax.cond(True, lambda s: s, lambda s: 1 - s, bad).weak_type
+    assert jax.grad(lambda x, s: x * s)(1.0, bad) == jnp.array(bad) == 2
+
+
+def test_integers_to_negative_powers():
+    n = jnp.arange(-3, 4)
+    for run in (lambda f: f, jax.jit, jax.vmap):
+        np.testing.assert_array_equal(run(lambda n: (-1) ** n)(n), [-1, 1, -1, 1, -1, 1, -1])
+        np.testing.assert_array_equal(run(lambda n: np.int32(2) ** n)(n), [0, 0, 0, 1, 2, 4, 8])
+        found = run(lambda n: jnp.power(jnp.int8(3), n))(n)
+        np.testing.assert_array_equal(found[:4], [-1197088493, 703701817, 2111105451, 1])
+        with pytest.raises(TypeError, match="negative powers"):
+            run(lambda n: n**-1)(n)
+    np.testing.assert_array_equal(n.at[:2].power(n[:2])[:2], [1197088493, 0])
+
+
+def test_sparse_arrays():
+    a = jnp.array([[4.0, 0, 1], [1, 3, 0]])
+    v = jnp.arange(3.0)
+    for kind in (sparse.BCOO, sparse.BCSR):
+        m = kind.fromdense(a)
+        np.testing.assert_array_equal(m.todense(), a)
+        np.testing.assert_array_equal(jax.jit(lambda m, v: m @ v)(m, v), a @ v)
+        np.testing.assert_array_equal(kind.fromdense(a, nse=6) @ a.T, a @ a.T)
+        assert repr(m) == f"{kind.__name__}(float32[2, 3], nse=4)"
+    m = sparse.BCOO.fromdense(a)
+    np.testing.assert_array_equal((2 * m + m.T.T - m * a).todense(), 3 * a - a * a)
+    np.testing.assert_array_equal(sparse.sparsify(lambda m, v: v[:2] @ m + v)(m, v), v[:2] @ a + v)
+    np.testing.assert_array_equal(jax.grad(lambda v: jnp.sum(m @ v))(v), a.sum(0))
+    b = sparse.BCSR.fromdense(a[:, :2])
+    for run in (lambda f: f, jax.jit):
+        found = run(spsolve)(b.data, b.indices, b.indptr, v[:2])
+        np.testing.assert_allclose(found, [0, 1 / 3], atol=1e-6)
+
+
+def test_private_names_of_arguments_and_numbers():
+    promoted = promote_dtypes_complex(jnp.ones(2), jnp.arange(2))
+    assert [x.dtype for x in promoted] == [jnp.complex64] * 2
+    assert promote_args_inexact("f", X, 1)[1].dtype == jnp.float32
+    with pytest.raises(TypeError, match="f requires ndarray or scalar arguments"):
+        promote_args_inexact("f", X, [1])
+    signature = inspect.signature(lambda a, b, *, c=1: None)
+    assert infer_argnums_and_argnames(signature, None, ("b", "c")) == ((1,), ("b", "c"))
+    assert infer_argnums_and_argnames(signature, 0, None) == ((0,), ("a",))
+    assert jax.make_jaxpr(jax.jit(jnp.sin))(1.0).eqns[0].primitive is pjit.jit_p is P.jit_p
+    three = literals.TypedInt(3, np.dtype("int32"))
+    assert repr(three) == "TypedInt(3, dtype=int32)"
+    assert three.aval.weak_type
+    assert jnp.sum(X * three) == 45
+    assert isinstance(jnp.c_, index_tricks.CClass)
+    assert index_tricks.RClass()[1:3, 5].shape == (3,)
+
+
+def test_bits_of_generators():
+    key = jnp.array([1, 2, 3, 4], jnp.uint32)
+    after, bits = lax.rng_bit_generator(key, (2, 3))
+    assert after.tolist() == [1, 2, 5, 4]
+    assert bits.ravel()[::4].tolist() == [512747620, 1383286907]
+    three_fry = lax.RandomAlgorithm.RNG_THREE_FRY
+    after, bits = jax.jit(lambda k: lax.rng_bit_generator(k, (2, 3), algorithm=three_fry))(key)
+    assert after.tolist() == [1, 2, 6, 4]
+    assert bits[:, 1].tolist() == [740599976, 2425682526]
+
+
+def test_a_search_does_not_begin_at_nan():
+    def found(x):
+        return minimize(lambda x: jnp.sum(jnp.log(x) + 1 / x), x, method="BFGS")[:3]
+
+    for run in (lambda f: f, jax.jit):
+        x, success, status = run(found)(jnp.array([-1.0]))
+        assert (float(x[0]), bool(success), int(status)) == (-1.0, False, 5)
 
 
 def test_axes_of_meshes_without_devices():

@@ -142,6 +142,23 @@ both = primitive(lambda x, y: x * y)
 defvjp_argnums(both, lambda argnums, ans, args, kwargs: lambda g: [g * args[1 - i] for i in argnums])
 assert grad(lambda x: both(x, x))(3.0) == 6.0
 
+# A rule that calls its primitive, whose Python takes arrays alone; a cotangent that is complex, of a real argument.
+import scipy.sparse
+from autograd.differential_operators import _make_vjp
+scaled = primitive(lambda e, x: scipy.sparse.diags(e) @ x)
+defjvp(scaled, lambda g, ans, e, x: scaled(g, x), lambda g, ans, e, x: scaled(e, g))
+push = make_jvp(lambda e: np.sum(scaled(e, onp.ones(2)) ** 2))(onp.array([1.0, 2.0]))
+assert push(onp.array([1.0, 0.0])) == (5.0, 2.0)
+turned = primitive(lambda a, z: a * z)
+defvjp(turned, lambda ans, a, z: lambda g: g * z, None)
+assert (grad(lambda a: np.sum(np.real(turned(a * 2, 1 + 2j))))(onp.ones(2)) == 2).all()
+assert _make_vjp(lambda x: x**2, 3.0)[0](1.0) == 6.0
+def plain(x): return x
+defvjp(plain, lambda ans, x: lambda g: g)
+modules = []
+grad(lambda x: modules.append(type(x).__module__) or x)(1.0)
+assert modules == ["autograd.numpy.numpy_boxes"]
+
 # Old ways to define them.
 old = primitive(lambda x, y: x * y)
 old.defgrad(lambda ans, x, y: lambda g: g * y)

@@ -48,6 +48,19 @@ def test_immutable(server):
     assert "TypeError: JAX arrays are immutable" in done.stderr
 
 
+def test_variables_that_the_program_sets(server):
+    program = """
+import os
+os.environ["JAX_ENABLE_X64"], os.environ["JAX_DEBUG_NANS"] = "True", "1"
+import jax, jax.numpy as jnp
+os.environ["JAX_ENABLE_X64"] = "0"
+import jax.scipy.special
+print(jnp.ones(2).dtype, jax.config.jax_debug_nans)
+"""
+    done = server.run("-m", "fungrad.compat.jax", "-c", program, JAX_ENABLE_X64="0")
+    assert (done.stdout, done.stderr) == ("float64 True\n", "")
+
+
 SPAWNING = """
 import multiprocessing as mp
 import jax, jax.numpy as jnp

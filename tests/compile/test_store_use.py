@@ -2,8 +2,10 @@
 
 import os
 import re
+import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -59,11 +61,42 @@ def test_without_a_home(monkeypatch):
     assert store.describe() == "none, as this user has no home folder"
 
 
-def test_what_is_no_folder_is_an_error(monkeypatch):
-    monkeypatch.setenv("FUNGRAD_CACHE_DIR", "cache")
-    with pytest.raises(ValueError, match="FUNGRAD_CACHE_DIR is 'cache'; it can be the full path"):
-        store.get(KEY)
-    assert store.describe().startswith("none, as the environment variable FUNGRAD_CACHE_DIR is")
+def test_a_relative_path_begins_where_the_process_did(tmp_path, monkeypatch):
+    """Wherever it has gone since."""
+    started, elsewhere = tmp_path / "started", tmp_path / "elsewhere"
+    started.mkdir(), elsewhere.mkdir()
+    program = """
+import os, sys
+import fungrad as fg, numpy as np
+os.chdir(sys.argv[1])
+f = fg.jit(lambda x: fg.numpy.sin(x) * x + 1)
+f(np.ones(3))
+from fungrad.compile.targets import store
+print(store.folder())
+"""
+    environment = {**os.environ, "FUNGRAD_CACHE_DIR": "my/cache", "FUNGRAD_COMPILE": "eager"}
+    environment["PYTHONPATH"] = os.pathsep.join([str(Path(fg.__file__).parents[1]), *sys.path])
+    command = [sys.executable, "-c", program, str(elsewhere)]
+    found = subprocess.run(
+        command, cwd=started, env=environment, capture_output=True, text=True, check=True
+    )
+    place = started / "my" / "cache"
+    assert os.path.samefile(started, Path(found.stdout.strip()).parents[1])
+    assert found.stderr == ""
+    assert not host.available() or files(place)
+    assert not [*elsewhere.iterdir()]
+
+
+def test_places_that_are_not(monkeypatch):
+    """They are none to keep anything in; nobody's call fails."""
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    monkeypatch.setattr(store, "STARTED_IN", "")  # it was removed before
+    for path in ("~nobody/cache", "cache"):
+        monkeypatch.setenv("FUNGRAD_CACHE_DIR", path)
+        store.put(KEY, CODE)
+        assert store.get(KEY) is None
+        why = f"FUNGRAD_CACHE_DIR is {path}, and there is no such place"
+        assert store.describe() == f"none, as {why}"
 
 
 @needs_compiler

@@ -2,6 +2,7 @@
 
 import _thread
 import gc
+import itertools
 import math
 import os
 import pickle
@@ -174,6 +175,28 @@ def test_errors_of_callbacks_are_raised(mode, made):
     for a, b in zip(g(x), expected, strict=True):
         np.testing.assert_array_equal(a, b)
     assert mode == "off" or made[-1].native is not None
+
+
+@in_mode("eager")
+def test_arguments_in_another_order_take_no_kernels_from_others(mode, made, monkeypatch):
+    """What kernels do not take as it lies is no failure of theirs; from its second call on, they are not asked."""
+    monkeypatch.setattr(tiers, "LAYOUTS", 3)
+    g = fg.jit(lambda x: fnp.sin(x) * x + 1)
+    x = np.linspace(1, 2, 4**4).reshape(4, 4, 4, 4)
+    expected = g(x)
+    (tier,) = made
+    for axes in [*itertools.permutations(range(4))][1:]:
+        for _ in range(2):
+            np.testing.assert_allclose(g(x.transpose(axes)), expected.transpose(axes), rtol=1e-14)
+            assert len(tier.unfit) <= 3
+    assert tier.native is not None
+    assert tier.failures == 0
+    calls = []
+    tier.native = tier.native._replace(function=lambda *args: calls.append(args) or [expected])
+    g(x.transpose(axes))
+    assert not calls
+    g(x)
+    assert calls
 
 
 # Failures to compile

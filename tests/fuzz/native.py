@@ -154,9 +154,14 @@ class Compiled:
                 super().__init__(*given)
                 this.tiers.append(self)
 
-            def _failed(self) -> None:
+            def _failed(self, *given: Any) -> None:
                 this.failures += 1
-                super()._failed()
+                super()._failed(*given)
+
+            def _is_unfit(self, *given: Any) -> bool:
+                found = super()._is_unfit(*given)
+                this.failures += found
+                return found
 
         def compiling(kernels: Sequence[Any]) -> Any:
             routines = sum(isinstance(kernel, Routine) for kernel in kernels)

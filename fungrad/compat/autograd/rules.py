@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import fungrad.numpy as fnp
+from fungrad.callback import pure_callback
 from fungrad.compat.autograd.boxes import getval
 from fungrad.compat.autograd.vectors import VSpace, vspace
 from fungrad.core import tree
@@ -31,11 +32,15 @@ GRAPH = "graph"
 class Call:
     """One call of a primitive: what rules are told besides the arguments, and what they hand on."""
 
-    def __init__(self, kwargs: dict[str, Any], boxed: tuple[int, ...], count: int) -> None:
+    def __init__(
+        self, kwargs: dict[str, Any], boxed: tuple[int, ...], count: int, pushes: bool
+    ) -> None:
         self.kwargs, self.boxed, self.count = kwargs, boxed, count
+        self.pushes = pushes  # whether it is called in forward mode
         self.pull: Any = None  # what the rule gave, where values are known
         self.enclosed = False  # whether these are boxes of an enclosing derivative
         self.others: Any = None  # what rules get besides arrays
+        self.real: Sequence[bool] = ()  # which arguments are real
 
 
 class Rules:
@@ -62,7 +67,7 @@ class Rules:
         if trace.values is not None and self.jvp is None and (pushes or self.vjp is None):
             raise self._missing("JVP" if pushes else "VJP", boxed)
         by = self.forward if self.jvp is not None and (pushes or self.vjp is None) else self.reverse
-        return by(Call(kwargs, boxed, len(args)), *args)
+        return by(Call(kwargs, boxed, len(args), pushes), *args)
 
     def _missing(self, rule: str, argnums: Sequence[int]) -> NotImplementedError:
         return NotImplementedError(f"{rule} of {self.name} wrt argnums {argnums} not defined")
@@ -72,6 +77,7 @@ class Rules:
 
     def _forward(self, call: Call, *args: Any) -> tuple[Any, Any]:
         ans = self.function(*args, **call.kwargs)
+        call.real = [_is_real(x) for x in args]
         leaves, structure = tree.flatten((ans, args))
         boxes = [x for x in leaves if type(x) is Tracer]
         if all(x._owner.values is not None for x in boxes):
@@ -96,7 +102,7 @@ class Rules:
         cotangents: list[Any] = [None] * call.count
         try:
             for i, ct in zip(call.boxed, pull(g)):
-                cotangents[i] = ct
+                cotangents[i] = _real_part(ct) if call.real[i] else ct
         except (ConcretizationError, LostDerivativeError) as error:
             if not call.enclosed:  # it will be called with arrays
                 raise
@@ -107,11 +113,38 @@ class Rules:
         return tuple(cotangents)
 
     def _pushed(self, call: Call, args: tuple[Any, ...], moved: Any) -> tuple[Any, Any]:
-        assert self.jvp is not None
         ans = self.function(*args, **call.kwargs)
-        tangent = self.jvp(call.boxed, [moved[i] for i in call.boxed], ans, args, call.kwargs)
-        fitted = lambda x, t: fnp.asarray(t, type_of(x).dtype)
-        return ans, tree.map(fitted, ans, tangent)
+        return ans, self._tangent(call, ans, args, [moved[i] for i in call.boxed])
+
+    def _tangent(self, call: Call, ans: Any, args: tuple[Any, ...], gs: list[Any]) -> Any:
+        """Return what the rule gives for tangents that have no values yet; a rule that needs these is called when they have."""
+        assert self.jvp is not None
+        of = functools.partial(self.jvp, call.boxed)
+
+        def pushed(*gs: Any) -> Any:
+            fitted = lambda x, t: fnp.asarray(t, type_of(x).dtype)
+            return tree.map(fitted, ans, of(gs, ans, args, call.kwargs))
+
+        try:
+            return pushed(*gs)
+        except Exception:
+            if not call.pushes or any(type(x) is Tracer for x in tree.leaves((ans, args))):
+                raise
+        return pure_callback(pushed, tree.map(type_of, ans), *gs)
+
+
+def _is_real(x: Any) -> bool:
+    """Return whether an argument has no complex numbers."""
+    return not any(is_array(y) and type_of(y).dtype.kind == "c" for y in tree.leaves(x))
+
+
+def _real_part(cotangent: Any) -> Any:
+    """Return the real parts: what is real does not move the result along the imaginary ones."""
+
+    def part(x: Any) -> Any:
+        return fnp.real(x) if is_array(x) and type_of(x).dtype.kind == "c" else x
+
+    return tree.map(part, cotangent)
 
 
 def primitive(f_raw: Callable[..., Any]) -> Any:
@@ -153,10 +186,16 @@ def register_notrace(trace_type: Any, primitive_fun: Any) -> None:
 
 
 def rules_of(fun: Any) -> Rules:
-    """Return where the derivatives of a primitive are defined; raise of other functions."""
+    """Return where the derivatives of a primitive are defined; raise of functions that have theirs.
+
+    Rules of the program's own functions, which are no primitives, are asked for by nothing: autograd keeps them all the same.
+    """
     rules = getattr(fun, "_rules", None)
     if isinstance(rules, Rules):
         return rules
+    homes = {str(getattr(x, "__module__", "")).partition(".")[0] for x in (fun, type(fun))}
+    if callable(fun) and not homes & {"fungrad", "numpy", "scipy"}:
+        return Rules(fun, fun)
     raise TypeError(
         f"{getattr(fun, '__name__', fun)} is no function that primitive has returned, and its derivatives are fungrad's: "
         "to give it others, define them for primitive of it"

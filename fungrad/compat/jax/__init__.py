@@ -44,10 +44,16 @@ def install() -> None:
     """
     if is_installed():
         return
-    stand_in("jax", "fungrad.compat.jax.modules", ABSENT, install)
+    stand_in("jax", "fungrad.compat.jax.modules", ABSENT, install, _imported)
     from fungrad.compat.jax import process
 
     process.set_up()
+
+
+def _imported() -> None:
+    from fungrad.compat.jax.config import read_environment
+
+    read_environment()  # the program may have changed it
 
 
 def pytest_addoption(parser: Any) -> None:

@@ -17,6 +17,7 @@ import fungrad.numpy as fnp
 from fungrad.compat.jax.absent import ABSENT
 from fungrad.compat.jax.arguments import UNREAD, is_inert, refuse, refuse_unless
 from fungrad.compat.jax.array import Array
+from fungrad.compat.jax.constants import LIKE, at_home
 from fungrad.compat.jax.crossing import (
     PRODUCTS,
     REDUCTIONS,
@@ -47,20 +48,8 @@ FUNCTIONS = frozenset(_FUNCTIONS_NAMES.split())
 DTYPES = frozenset(["dtype", "new_dtype", "preferred_element_type", "param_dtype", "index_dtype"])
 
 
-TOGETHER = frozenset(
-    [
-        "append",
-        "dot",
-        "float_power",
-        "inner",
-        "kron",
-        "outer",
-        "polyadd",
-        "polysub",
-        "polyval",
-        "vdot",
-    ]
-)
+_TOGETHER = "append dot float_power inner kron outer polyadd polysub polyval vdot"
+TOGETHER = frozenset(_TOGETHER.split())
 """Functions of two operands that NumPy computes with Python's numbers as if these had 64 bits."""
 
 
@@ -145,10 +134,17 @@ class _Writer:
             positional.append("**fg_options")
         return [
             *lines,
-            f"    fg_result = fg_target({', '.join(positional)})",
+            f"    fg_result = {self._called()}({', '.join(positional)})",
             *self._cast(),
             "    return fg_result if fg_class_of(fg_result) is fg_Tracer else fg_finish(fg_result)",
         ]
+
+    def _called(self) -> str:
+        """Return what is called: while something is traced, constants are made where they belong."""
+        if self.raw:
+            return "fg_target"
+        self.names["fg_at_home"] = at_home(self.target, self.name in LIKE)
+        return "(fg_target if fg_trace() is None else fg_at_home)"
 
     def _quickly(self) -> list[str]:
         """Return the lines that call NumPy's ufunc where that is all there is to do."""
@@ -326,6 +322,9 @@ def plainly(target: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _NOTHING = object()
+_OURS = "changed decompositions frequencies jnp multivariate polynomials special"
+_COMPUTING = frozenset([f"fungrad.compat.jax.{name}" for name in _OURS.split()])
+"""The modules of this package with functions of arrays, whose constants belong where those of the others do."""
 
 
 def namespace(
@@ -371,7 +370,10 @@ def namespace(
         if name in idle and parameters[:1] != ":":
             member = adapted(globals_["__name__"], name, parameters, member, itself, raw=True)
         last = (finish or {}).get(name) or (finish or {}).get("*")
-        if not callable(member) or isinstance(member, type) or own.startswith("fungrad.compat"):
+        if own in _COMPUTING and not isinstance(member, type):
+            member = at_home(member)
+            member.__module__, member.__qualname__ = globals_["__name__"], name
+        elif not callable(member) or isinstance(member, type) or own.startswith("fungrad.compat"):
             member = last(member) if last and not callable(member) else member
         elif last is not None and parameters[:1] != ":":
             member = adapted(globals_["__name__"], name, parameters, member, last, raw=True)

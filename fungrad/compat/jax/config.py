@@ -28,6 +28,37 @@ _DEFAULTS = {
 }
 
 
+_read: dict[str, str | None] = {}
+"""What the variables of the environment were when they were last read."""
+
+
+def _is_on(variable: str, value: str) -> bool:
+    if value.lower() in ("y", "yes", "t", "true", "on", "1"):
+        return True
+    if value.lower() in ("", "n", "no", "f", "false", "off", "0"):
+        return False
+    raise ValueError(f"the environment variable {variable} is {value!r}; it can be 0 or 1")
+
+
+def read_environment() -> None:
+    """Take options from the environment: JAX_ENABLE_X64 and its like, where they are not what they were.
+
+    JAX reads them when it is imported, and programs set them before that.
+    """
+    for name in ("jax_enable_x64", *sorted(_EFFECTIVE), *_DEFAULTS):
+        variable = name.upper()
+        value = os.environ.get(variable)
+        if variable in _read and _read[variable] == value:
+            continue
+        before, _read[variable] = _read.get(variable), value
+        default = _DEFAULTS.get(name, name == "jax_threefry_partitionable")
+        if value is None:
+            if before is not None or name == "jax_enable_x64":
+                config.update(name, default)
+        else:
+            config.update(name, _is_on(variable, value) if type(default) is bool else value)
+
+
 class Config:
     """The options of the process, by their names."""
 

@@ -15,15 +15,19 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad.compat.jax.array import Array, Weak
+from fungrad.compat.jax.constants import at_home
 from fungrad.compat.jax.x64 import NARROW, x64_enabled
 from fungrad.core import lattice, tree
 from fungrad.core.lattice import WeakArray
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import type_of
+from fungrad.core.types import python_number, type_of
 
 _view = np.ndarray.view
 _NUMBERS = (np.ndarray, np.generic)
 _PYTHONS = frozenset([bool, int, float, complex])
+
+
+_asarray = at_home(fnp.asarray)
 
 
 class ScalarType(type):
@@ -32,7 +36,7 @@ class ScalarType(type):
     dtype: np.dtype[Any]
 
     def __call__(cls, x: Any = 0) -> Any:
-        return leave(fnp.asarray(enter(x), dtype=dtype_of(cls.dtype, "asarray")))
+        return leave(_asarray(enter(x), dtype=dtype_of(cls.dtype, "asarray")))
 
     def __eq__(cls, other: object) -> bool:
         return cls is other or other == cls.dtype.type
@@ -176,7 +180,12 @@ def enter(x: Any) -> Any:
         return narrowed(np.asarray(x) if isinstance(x, np.ndarray) else x)
     if hasattr(cls, "__jax_array__"):
         return enter(x.__jax_array__())
-    return tuple(x) if cls is range else x
+    return tuple(x) if cls is range else _number(x)
+
+
+def _number(x: Any) -> Any:
+    number = python_number(x)
+    return x if number is None else number
 
 
 def axes(x: Any) -> Any:
@@ -223,7 +232,10 @@ def received(x: Any) -> Any:
     cls = type(x)
     if cls is int or cls is float or cls is complex:
         return _view(narrowed(np.asarray(x)), Weak)
-    return leave(np.asarray(x) if cls is bool else x)
+    if cls is bool:
+        return leave(np.asarray(x))
+    number = None if cls is Tracer else python_number(x)
+    return leave(x) if number is None else received(number)
 
 
 def received_tree(x: Any) -> Any:
@@ -246,7 +258,7 @@ class Indexed:
         self.inner = inner
 
     def __getitem__(self, key: Any) -> Any:
-        return leave(self.inner[enter(key)])
+        return leave(at_home(self.inner.__getitem__)(enter(key)))
 
 
 def receiving(function: Any, numbers: bool = True) -> Any:

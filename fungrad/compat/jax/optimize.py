@@ -34,8 +34,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
 class OptimizeResults(NamedTuple):
     """What a minimization has come to.
 
-    `status` is 0 where it has converged, 1 after `maxiter` steps, 3 where no step leads down, -1 where values are NaN; of
-    L-BFGS 2 after `maxfun` values, 4 where values differ by no more than `ftol`, and 5 where no step leads down.
+    `status` is 0 where it has converged, 1 after `maxiter` steps, 3 where no step leads down, 5 where the first value is NaN and
+    -1 where later ones are; of L-BFGS 2 after `maxfun` values, 4 where values differ by no more than `ftol`, and 5 where no step leads down.
     `hess_inv` is the estimate of BFGS; where something is traced it is exact.
     """
 
@@ -90,6 +90,7 @@ def minimize(
     x, jac = (fnp.asarray(y).astype(dtype) for y in (outcome.x, outcome.jac))
     inverse = None if inverse is None else fnp.asarray(inverse).astype(dtype)
     converged = fnp.linalg.norm(jac, chosen["norm"]) < chosen["gtol"]
+    converged &= ~fnp.isnan(fnp.asarray(outcome.fun))
     status = fnp.where(
         converged, 0, (_of_bfgs_status if quasi else _of_lbfgs_status)(outcome, chosen)
     )
@@ -120,7 +121,8 @@ def _of_lbfgs(chosen: Mapping[str, Any], size: int) -> dict[str, Any]:
 
 def _of_bfgs_status(outcome: Any, chosen: Mapping[str, Any]) -> Any:
     """Return JAX's code for SciPy's: 1 after too many steps, 2 for a loss of precision, 3 for NaN."""
-    return fnp.where(outcome.status == 3, -1, fnp.where(outcome.status == 2, 3, 1))
+    is_nan = fnp.where(outcome.nit == 0, 5, -1)
+    return fnp.where(outcome.status == 3, is_nan, fnp.where(outcome.status == 2, 3, 1))
 
 
 def _of_lbfgs_status(outcome: Any, chosen: Mapping[str, Any]) -> Any:

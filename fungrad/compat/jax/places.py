@@ -110,7 +110,7 @@ def _quickly(name: str) -> Callable[..., Any]:
             if ufunc is None:
                 changed[key] = value
             elif _repeats(key):
-                ufunc.at(changed, key, value)
+                ufunc.at(changed, key, x.dtype.type(value) if kind is int else value)
             else:
                 changed[key] = ufunc(changed[key], value)
         except (IndexError, OverflowError):
@@ -166,6 +166,15 @@ def _axes(x: Any) -> int:
     return 1
 
 
+def _power(self: Update, values: Any, **how: Any) -> Any:
+    """Raise elements to powers, as `jax.numpy.power` does."""
+    from fungrad.compat.jax.powers import power
+
+    exponents: Any = Update(leave(fnp.ones_like(enter(self.array))), self.key)
+    return power(self.array, exponents.multiply(values, **how))
+
+
 for _name in _METHODS.split():
     setattr(Update, _name, _method(_name, "drop"))
+Update.power = _power  # type: ignore[attr-defined]
 Update.get = _method("get", "clip")  # type: ignore[attr-defined]

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 import fungrad
-from fungrad.compat.jax import inert, methods, x64
+from fungrad.compat.jax import inert, methods, powers
 from fungrad.compat.jax.array import Array
+from fungrad.compat.jax.config import read_environment
 from fungrad.compat.jax.crossing import dtype_of
 from fungrad.compat.jax.places import Places
 from fungrad.core.config import process_settings
@@ -46,12 +47,16 @@ def set_up() -> None:
     for name, value in SETTINGS.items():
         if hasattr(process_settings, name):
             process_settings.set(name, value)
-    x64.set_x64(x64.in_environment())
+    read_environment()
     for name in ("device", "sharding", "addressable_shards", "is_fully_addressable", "committed"):
         setattr(Tracer, name, vars(Array)[name])
     for name in ("block_until_ready", "copy_to_host_async", "is_fully_replicated"):
         setattr(Tracer, name, vars(Array)[name])
     of_tracer: Any = Tracer
+    if of_tracer.__module__.startswith("fungrad."):  # else autograd's has been installed
+        of_tracer.__module__ = (
+            "jax._src.interpreters.partial_eval"  # libraries tell by it whose it is
+        )
     of_tracer.devices = lambda self: {inert.CPU}
     of_tracer.aval = property(fungrad.typeof)
     of_tracer.sort = vars(Array)["sort"]  # NumPy's sorts in place
@@ -63,6 +68,7 @@ def set_up() -> None:
     of_tracer.weak_type = property(lambda self: self._type.weak)
     cast = of_tracer.astype
     of_tracer.astype = lambda self, dtype, *a, **k: cast(self, dtype_of(dtype, "astype"), *a, **k)
+    powers.set_up(of_tracer)
     for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):
         setattr(Tracer, f"__i{name}__", getattr(Tracer, f"__{name}__"))
     for name in ("and", "or", "xor", "lshift", "rshift"):

@@ -120,7 +120,10 @@ _programs: WeakKeyDictionary[FunctionType, dict[Any, Programs]] = WeakKeyDiction
 
 def clear_caches() -> None:
     """Forget what functions have been compiled to."""
-    for by_options in [*_programs.values()]:
+    functions = [
+        reference() for reference in _programs.keyrefs()
+    ]  # in one step, which no iterator is
+    for by_options in [_programs.get(fun, {}) for fun in functions if fun is not None]:
         for programs in [*by_options.values()]:
             programs.clear()
 

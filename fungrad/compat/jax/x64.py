@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -15,16 +14,6 @@ NARROW: dict[np.dtype[Any], np.dtype[Any]] = {
     for wide, narrow in (("f8", "f4"), ("i8", "i4"), ("u8", "u4"), ("c16", "c8"))
 }
 """What becomes of dtypes of 64 bits."""
-
-
-def in_environment() -> bool:
-    """Return what JAX_ENABLE_X64 says."""
-    value = os.environ.get("JAX_ENABLE_X64", "").lower()
-    if value in ("y", "yes", "t", "true", "on", "1"):
-        return True
-    if value in ("", "n", "no", "f", "false", "off", "0"):
-        return False
-    raise ValueError(f"the environment variable JAX_ENABLE_X64 is {value!r}; it can be 0 or 1")
 
 
 def x64_enabled() -> bool:

@@ -61,11 +61,11 @@ class Replacement:
 
     def _exchange(self, instead: dict[int, Any]) -> None:
         """Exchange functions in the modules that have imported them by name."""
-        for module in list(sys.modules.values()):
+        for module in sys.modules.copy().values():
             if not isinstance(module, ModuleType) or not _takes_stand_ins(module):
                 continue
             names = vars(module)
-            for name, value in list(names.items()):
+            for name, value in names.copy().items():
                 new = instead.get(id(value))
                 if new is not None and names.get(name) is value:
                     names[name] = new

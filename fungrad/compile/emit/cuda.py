@@ -59,7 +59,7 @@ class _Elements(Form):
         for k in range(len(kernel.outputs)):
             self.write(k)
         self.end()
-        return CudaText(self.function(self.name), (Launch(self.name, blocks, THREADS),), 0)
+        return CudaText(self.function(self.name, THREADS), (Launch(self.name, blocks, THREADS),), 0)
 
 
 class _Rows(Form):
@@ -104,7 +104,7 @@ class _Rows(Form):
             for number in pass_.sums:
                 self.reduce(number)
         self._write_rows()
-        return CudaText(self.function(self.name), (Launch(self.name, blocks, threads),), 0)
+        return CudaText(self.function(self.name, threads), (Launch(self.name, blocks, threads),), 0)
 
     def _place(self, row: str) -> None:
         """Begin with which row it is, and which of the threads that share it."""
@@ -206,13 +206,13 @@ class _Parts(_Rows):
         self.sums = first.sums
         name, last = f"{self.name}_parts", f"{self.name}_rows"
         threads, together = self.sharing * self.together, self.together
-        text = self._of_parts(name, first) + self._of_rows(last)
+        text = self._of_parts(name, threads, first) + self._of_rows(last)
         scratch = 8 * len(self.sums) * self.count * self.parts * self.words
         blocks = -(-self.count // together) * self.parts
         launches = (Launch(name, blocks, threads), Launch(last, self.count, SHARING))
         return CudaText(text, launches, scratch)
 
-    def _of_parts(self, name: str, pass_: Pass) -> str:
+    def _of_parts(self, name: str, threads: int, pass_: Pass) -> str:
         """Return the function that reduces parts of rows."""
         size = -(-self.length // self.parts)
         self._place(f"blockIdx.x / {self.parts} * ({self.index}){self.together} + which")
@@ -224,7 +224,7 @@ class _Parts(_Rows):
         for number in pass_.sums:
             place = f"{self._combined_at(number)}[r * {self.parts} + part]"
             self.do(f"if (live && lane == 0) {place} = {self.shared(number)};")
-        return self.function(name, True)
+        return self.function(name, threads, True)
 
     def _of_rows(self, name: str) -> str:
         """Return the function that reduces what parts give."""
@@ -245,7 +245,7 @@ class _Parts(_Rows):
         for pass_ in passes(self.kernel):
             self.rows_needed(pass_.nodes)
         self._write_rows()
-        return self.function(name, True)
+        return self.function(name, SHARING, True)
 
 
 def _power_of_two(number: int) -> int:

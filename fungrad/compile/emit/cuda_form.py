@@ -70,8 +70,8 @@ class Form:
         self.depth -= 1
         self.do("}")
 
-    def function(self, name: str, scratch: bool = False) -> str:
-        """Return the definition of a function, of the lines so far."""
+    def function(self, name: str, threads: int, scratch: bool = False) -> str:
+        """Return the definition of a function, of the lines so far. Blocks of so many threads run it, so they are to have registers for all."""
         kernel = self.kernel
         apart = "" if kernel.over else " __restrict__"
         over = {*kernel.over.values()}
@@ -86,7 +86,9 @@ class Form:
         ]
         given += ["double* scratch"] * scratch
         lines, self.lines, self.row = self.lines, [], set()
-        return "\n".join([f"KERNEL {name}({', '.join(given)}) {{", *lines, "}\n"])
+        return "\n".join(
+            [f"KERNEL __launch_bounds__({threads}) {name}({', '.join(given)}) {{", *lines, "}\n"]
+        )
 
     # Places
 

@@ -108,8 +108,8 @@ copied:
   ret ptr %%new
 no:
   %%error = call ptr @address(i64 %(PyErr_SetNone)d)
-  %%rerun = call ptr @address(i64 %(Rerun)d)
-  call void %%error(ptr %%rerun)
+  %%unfit = call ptr @address(i64 %(Unfit)d)
+  call void %%error(ptr %%unfit)
   ret ptr null
 }
 define internal ptr @operand(ptr %%x, ptr %%scalar, ptr %%float, ptr %%class, ptr %%dtype, i32 %%ndim, ptr %%shape, i1 %%any, i1 %%strict, ptr %%owned) noinline {

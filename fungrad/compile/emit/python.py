@@ -40,8 +40,10 @@ from fungrad.compile.steps import (
     While,
 )
 from fungrad.core.primitive import Primitive
+from fungrad.core.types import is_half
 from fungrad.primitives.elementwise import Cast, select
 from fungrad.primitives.joins import Stack
+from fungrad.primitives.shaping import ReduceSum
 from fungrad.primitives.ufunc import Elementwise, broadcasts
 
 
@@ -295,7 +297,10 @@ class _Printer:
         text = self._on_scalars(step, operands)
         types = [self.schedule.types[operand.register] for operand in step.operands]
         spelled = primitive.spelled_on_device or self.schedule.target.on_host
-        if text is None and spelled and not (isinstance(primitive, Stack) and types[0].ndim > 1):
+        own = (isinstance(primitive, Stack) and types[0].ndim > 1) or (
+            isinstance(primitive, ReduceSum) and is_half(types[0].dtype)
+        )
+        if text is None and spelled and not own:
             text = primitive.expression(*operands)
         if text is None:
             name = self.module.primitives.get(primitive)

@@ -1,4 +1,4 @@
-"""Programs in the place of primitives that stand for them until derivatives and batches have been made."""
+"""What takes the place of primitives that stand for it until derivatives and batches have been made."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from fungrad.core.evaluate import inline
 from fungrad.core.expr import Calling, Equation, Expr
 from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.types import ArrayType
+from fungrad.primitives.elementwise import along, mul
+
+PLAIN: dict[Primitive, tuple[Primitive, int]] = {along: (mul, 2)}
+"""What differs in its derivatives alone, and what computes the same, of how many of the operands."""
 
 
 class Standing(Primitive):
@@ -31,7 +35,7 @@ class Spelled(Calling):
 
 
 def lowered(expr: Expr) -> Expr:
-    """Return `expr` with the programs of primitives that stand for one, and of those in these."""
+    """Return `expr` with what primitives stand for, and what is in the programs of these does."""
     while True:
         changed = False
         equations = []
@@ -41,6 +45,9 @@ def lowered(expr: Expr) -> Expr:
                 if program is not None:
                     changed = True
                     equation = Equation(Spelled(program), equation.inputs, equation.outputs)
+            elif (plain := PLAIN.get(equation.primitive)) is not None:
+                changed = True
+                equation = Equation(plain[0], equation.inputs[: plain[1]], equation.outputs)
             equations.append(equation)
         if not changed:
             return expr

@@ -10,7 +10,7 @@ from fungrad.compile.emit.cuda import cuda_text
 from fungrad.compile.emit.cuda_form import CudaText
 from fungrad.compile.emit.cuda_types import prelude
 from fungrad.compile.kernels.kernel import Kernel
-from fungrad.compile.tiers import Rerun
+from fungrad.compile.tiers import Elsewhere, Refused, Rerun, Unfit
 
 OPTIONS = ("--std=c++17", "--fmad=false")
 """Of the compiler: what is multiplied and added is rounded twice, as on the host."""
@@ -41,7 +41,7 @@ def compile_kernels(xp: ModuleType, kernels: Sequence[Kernel]) -> list[Callable[
 def _function(xp: ModuleType, module: Any, kernel: Kernel, text: CudaText) -> Callable[..., Any]:
     """Return what checks its arguments, makes the results and runs a kernel.
 
-    Where an argument is not as it should be, it raises `Rerun`: all is computed by CuPy's functions then.
+    Where an argument is not as it should be, or the device runs no such kernel, it raises a `Rerun`: all is computed by CuPy's functions then.
     """
     array, count, current = xp.ndarray, len(kernel.operand_types), xp.cuda.runtime.getDevice
     kept = {*kernel.followed, *kernel.over.values()}
@@ -61,18 +61,21 @@ def _function(xp: ModuleType, module: Any, kernel: Kernel, text: CudaText) -> Ca
             if type(x) is not array or x.shape != shape or x.dtype != dtype:
                 raise Rerun
             if x.data.device_id != here:
-                raise Rerun
+                raise Elsewhere
             if not x.flags.c_contiguous:
                 if fixed:  # who reads the results would see it
-                    raise Rerun
+                    raise Unfit
                 given[k] = xp.ascontiguousarray(x)
         for _, shape, dtype in made:
             given.append(array(shape, dtype))
         fresh = given[count:]
         if text.scratch:
             given.append(xp.empty(text.scratch // 8))
-        for function, blocks, threads in launches:
-            function(blocks, threads, tuple(given))
+        try:
+            for function, blocks, threads in launches:
+                function(blocks, threads, tuple(given))
+        except RuntimeError:  # an error of CUDA's: too many registers, say
+            raise Refused from None
         if not over:
             return fresh[0] if len(fresh) == 1 else tuple(fresh)
         new = iter(fresh)

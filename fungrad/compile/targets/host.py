@@ -32,13 +32,14 @@ from fungrad.compile.emit.llvm_recycling import LEAST
 from fungrad.compile.emit.reductions import sums_assembly
 from fungrad.compile.emit.routine import routine_assembly
 from fungrad.compile.emit.writer import KernelText
+from fungrad.compile.interrupts import interrupt_soon, keeping_interrupts
 from fungrad.compile.kernels.fused import Function
 from fungrad.compile.kernels.kernel import Kernel
 from fungrad.compile.kernels.partial import in_parts
 from fungrad.compile.kernels.routine import Routine
 from fungrad.compile.processor import features, has_halves, is_x86, target
 from fungrad.compile.targets import recycling, store
-from fungrad.compile.tiers import Rerun
+from fungrad.compile.tiers import Rerun, Unfit
 
 T = TypeVar("T")
 
@@ -57,8 +58,13 @@ class Code:
     def __del__(self) -> None:
         """Have it given back."""
         _released.append(self._number)
-        if not BACKGROUND.busy:
-            _give_back()
+        if BACKGROUND.busy:
+            return
+        try:
+            with keeping_interrupts():
+                _give_back()
+        except KeyboardInterrupt:  # Python would drop it
+            interrupt_soon()
 
 
 _numbers = itertools.count()
@@ -160,7 +166,8 @@ def _address(name: str) -> int:
         return numpys[name]
     if name == llvm_arrays.RECYCLING:
         return recycling.handler(_lasting)
-    objects = {"ndarray": np.ndarray, "float": float, "complex": complex, "Rerun": Rerun}
+    objects = {"ndarray": np.ndarray, "float": float, "complex": complex}
+    objects |= {"Rerun": Rerun, "Unfit": Unfit}
     if name in objects:
         return id(objects[name])
     kind, _, dtype = name.partition(" ")

@@ -19,6 +19,8 @@ import sys
 import time
 from collections.abc import Iterator
 
+from fungrad.core.config import STARTED_IN
+
 FORMAT = 1
 """What files are like, and how object files are made where no option tells. To be raised with either."""
 LIMIT = 256 << 20
@@ -43,18 +45,18 @@ _written = [LIMIT]
 
 
 def folder() -> str:
-    """Return where files are kept: in FUNGRAD_CACHE_DIR, or where programs of this user do; "" if nowhere."""
+    """Return where files are kept: in FUNGRAD_CACHE_DIR, or where programs of this user do; "" if nowhere.
+
+    A relative path is one from the folder that the process was in when it imported fungrad, wherever it has gone since.
+    """
     asked = os.environ.get("FUNGRAD_CACHE_DIR", "")
     if asked.lower() == "off":
         return ""
     path = os.path.expanduser(asked or os.path.join(_caches(), "fungrad"))
-    if os.path.isabs(path):
-        return path
-    if asked:
-        raise ValueError(
-            f"the environment variable FUNGRAD_CACHE_DIR is {asked!r}; it can be the full path of a folder, or off"
-        )
-    return ""  # this user has no home
+    if path.startswith("~"):
+        return ""  # that user has no home
+    path = os.path.join(STARTED_IN, path)
+    return path if os.path.isabs(path) else ""
 
 
 def _caches() -> str:
@@ -142,13 +144,12 @@ def put(key: bytes, code: bytes) -> None:
 
 def describe() -> str:
     """Return where files are kept, how many and how large; or why none are."""
-    try:
-        place = folder()
-    except ValueError as error:
-        return f"none, as {error}"
-    if not place:
-        off = os.environ.get("FUNGRAD_CACHE_DIR")
-        return f"none, as {'FUNGRAD_CACHE_DIR is off' if off else 'this user has no home folder'}"
+    if not (place := folder()):
+        asked = os.environ.get("FUNGRAD_CACHE_DIR", "")
+        if not asked:
+            return "none, as this user has no home folder"
+        why = "" if asked.lower() == "off" else ", and there is no such place"
+        return f"none, as FUNGRAD_CACHE_DIR is {asked}{why}"
     if reason := trouble(place):
         return f"none, as {reason}"
     sizes, but = [], ""

@@ -1,4 +1,4 @@
-"""Conversions and selection, complex numbers, arithmetic and rounding; and what the rules of the table are made of."""
+"""Conversions and selection, complex numbers, arithmetic and rounding, lengths; and what the rules of the table are made of."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from fungrad.primitives.ufunc import Function as Function
 from fungrad.primitives.ufunc import numpy_ufunc as numpy_ufunc
 
 __all__ = [
-    "Cast", "Elementwise", "Function", "add", "cast", "ceil", "complex_", "conj", "div",
-    "floor", "floor_divide", "fmod", "frexp_exponent", "imag", "is_complex", "keep_dtype",
-    "ldexp", "lent", "masked", "mul", "neg", "nonzero", "numpy_ufunc", "one_way", "positive", "real",
+    "Cast", "Elementwise", "Function", "add", "along", "cast", "ceil", "complex_", "conj", "div",
+    "floor", "floor_divide", "fmod", "fragile", "frexp_exponent", "imag", "is_complex", "keep_dtype", "kinked",
+    "ldexp", "lent", "masked", "mul", "neg", "nonzero", "numpy_ufunc", "one_way", "over_length", "positive", "real",
     "real_dtype", "reciprocal", "remainder", "rint", "select", "stop_gradient", "sub", "trunc",
 ]  # fmt: skip
 
@@ -243,4 +243,84 @@ ldexp: Function = elementwise(
 )
 frexp_exponent = elementwise(
     "frexp_exponent", function=lambda xp, x: xp.frexp(x)[1], dtype=lambda x: np.dtype(np.int32)
+)
+
+# What derivatives of lengths are made of: see `primitives/lengths.py`.
+
+
+def _nan_like(x: Any) -> Any:
+    return zeros_like(x) + np.nan
+
+
+def _masked_dtype(x: DType, mask: DType) -> DType:
+    if mask.kind != "b":
+        raise TypeError(f"takes an array and a mask, got {x}, {mask}")
+    return x
+
+
+# The number itself: of it there is no derivative where the mask is true; and nothing may come back to it there.
+kinked: Function = elementwise(
+    "kinked",
+    lambda t, out, x, mask: kinked(t, mask),
+    None,
+    function=lambda xp, x, mask: x,
+    dtype=_masked_dtype,
+    transposes=(lambda ct, x, mask: select(mask, _nan_like(ct), ct), None),
+    view=True,
+)
+fragile: Function = elementwise(
+    "fragile",
+    lambda t, out, x, mask: fragile(t, mask),
+    None,
+    function=lambda xp, x, mask: x,
+    dtype=_masked_dtype,
+    transposes=(lambda ct, x, mask: select(mask & (ct != 0), _nan_like(ct), ct), None),
+    view=True,
+)
+
+
+def _over_length(xp: Any, u: Any, n: Any) -> Any:
+    """Return u / n; where n is 0, 0 if u is 0 too, else NaN."""
+    if n.all():
+        return u / n
+    flat = n == 0
+    inside = xp.where(u == 0, xp.zeros_like(n), xp.nan)
+    return xp.where(flat, inside, u / xp.where(flat, 1, n)).astype(n.dtype)
+
+
+over_length: Function = elementwise(
+    "over_length",
+    lambda t, out, u, n: over_length(t, n),
+    lambda t, out, u, n: mul(t, kinked(neg(over_length(out, n)), n == 0)),
+    transposes=(lambda ct, u, n: over_length(ct, n), None),
+    function=_over_length,
+    dtype=keep_dtype,
+)
+
+
+def _pull_tangent(ct: Any, t: Any, slope: Any, n: Any) -> Any:
+    if type(t) is Linear:
+        return along(ct, slope, n)
+    return mul(select((n == 0) & (t == 0) & (ct != 0), _nan_like(ct), ct), slope)
+
+
+def _pull_slope(ct: Any, t: Any, slope: Any, n: Any) -> Any:
+    if type(slope) is Linear:
+        raise along.missing("transpose")
+    return select((n == 0) & (t != 0), _nan_like(ct), mul(ct, t))
+
+
+def _pull_nothing(ct: Any, t: Any, slope: Any, n: Any) -> None:
+    if type(n) is Linear:
+        raise along.missing("transpose")
+
+
+along: Function = elementwise(  # t * slope, the tangent of a length n
+    "along",
+    lambda d, out, t, slope, n: fragile(mul(d, slope), (n == 0) & (t == 0)),
+    lambda d, out, t, slope, n: kinked(mul(t, d), (n == 0) & (t != 0)),
+    None,
+    function=lambda xp, t, slope, n: t * slope,
+    dtype=keep_dtype,
+    transposes=(_pull_tangent, _pull_slope, _pull_nothing),
 )

@@ -10,12 +10,14 @@ import numpy as np
 from fungrad.core.primitive import primitive
 from fungrad.core.types import type_of
 from fungrad.primitives.elementwise.arithmetic import (
+    along,
     cast,
     div,
     is_complex,
     keep_dtype,
     mul,
     neg,
+    over_length,
     real,
     real_alone,
     select,
@@ -128,22 +130,23 @@ cbrt = elementwise("cbrt", lambda t, out, x: div(t, 3 * (out * out)))
 
 
 def hypot_slope_by_leg(t: Any, out: Any, x: Any, y: Any) -> Any:
-    """Return the term t y^2 / r^3, in which nothing cancels where y is small."""
-    sine = hypot_slope(y, x)
-    return mul(t, sine * sine / hypot(x, y))
+    """Return the term t y^2 / r^3, in which nothing cancels where y is small; for r = 0 see `over_length`."""
+    r = hypot(x, y)
+    sine = hypot_slope(y, x) + cast(r == 0, r)
+    return mul(over_length(t, r), sine * sine)
 
 
 hypot_slope: Function = elementwise(  # x / r, and 0 for r = 0
     "hypot_slope",
     hypot_slope_by_leg,
-    lambda t, out, x, y: mul(t, neg(out * hypot_slope(y, x) / hypot(x, y))),
+    lambda t, out, x, y: mul(t, neg(over_length(out * hypot_slope(y, x), hypot(x, y)))),
     function=lambda xp, x, y: x / _nonzero(xp, xp.hypot(x, y)),
     dtype=keep_dtype,
 )
 hypot: Function = elementwise(
     "hypot",
-    lambda t, out, x, y: mul(t, hypot_slope(x, y)),
-    lambda t, out, x, y: mul(t, hypot_slope(y, x)),
+    lambda t, out, x, y: along(t, hypot_slope(x, y), out),
+    lambda t, out, x, y: along(t, hypot_slope(y, x), out),
 )
 
 

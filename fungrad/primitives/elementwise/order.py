@@ -8,6 +8,7 @@ import numpy as np
 
 from fungrad.core.types import type_of
 from fungrad.primitives.elementwise.arithmetic import (
+    along,
     cast,
     conj,
     imag,
@@ -16,6 +17,7 @@ from fungrad.primitives.elementwise.arithmetic import (
     mul,
     neg,
     nonzero,
+    over_length,
     real,
     select,
 )
@@ -35,7 +37,8 @@ __all__ = [
 def abs_partial(t: Any, out: Any, x: Any) -> Any:
     """Re(t conj(x)) / |x|, and 0 at x = 0."""
     if is_complex(x):
-        return real(mul(t, conj(x) / cast(nonzero(out), x)))
+        n = cast(out, x)
+        return real(along(t, over_length(conj(x), n), n))
     return mul(t, sign(x))
 
 

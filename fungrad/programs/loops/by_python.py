@@ -27,6 +27,7 @@ from fungrad.programs.loops.carry import (
     protected,
     with_advice,
 )
+from fungrad.programs.watching import look_at
 
 T = TypeVar("T")
 Step: TypeAlias = Callable[[Any, Any], tuple[Any, Any]]
@@ -60,9 +61,11 @@ def while_by_python(
         if not go_on:
             break
         with with_advice(label):
-            returned = leaves_of(body_fun(carry.value), label)
+            value = body_fun(carry.value)
+            returned = leaves_of(value, label)
         if any(type(x) is Tracer and x._owner.values is None for x in returned.leaves):
             return None
+        look_at(label, body_fun, (carry.value,), value)
         carry.take(returned)
     if not carry.started and any(t.weak for t in carry.types):  # trace a step for the types
         closed = close_loop(label, lambda val: (body_fun(val), None), init, branch=True)
@@ -96,12 +99,14 @@ def scan_by_python(
         x = rows.rebuilt([protected(leaf[i]) for leaf in rows.leaves])
         taken = False
         while not taken:
+            given = carry.value
             with with_advice(label):
-                result, y = step(carry.value, x)
+                result, y = step(given, x)
             returned = leaves_of(result, f"{label}: the carry")
             if only_arrays and any_tracer([*returned.leaves, *tree.leaves(y)]):
                 return None
             taken = carry.take(returned)
+        look_at(label, step, (given, x), (result, y))
         stacked.add(i, y, label)
     if carry.started:
         return carry.result(), stacked.result()

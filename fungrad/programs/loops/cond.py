@@ -29,6 +29,7 @@ from fungrad.programs.loops.carry import (
     needs_tracing,
     protected,
 )
+from fungrad.programs.watching import look_at
 from fungrad.transforms.call import argument_type, as_operand, check_callable, name_of, weakly_typed
 
 if TYPE_CHECKING:
@@ -255,9 +256,11 @@ def _call(label: str, function: Callable[..., Any], operands: Sequence[Any]) -> 
     # Operators of plain arrays have NumPy's dtypes; others are those of traced ones.
     plain = settings.get().dtypes and not any_tracer(operands)
     try:
-        with called_with(function, len(operands), _how(label)):
-            if not plain:
-                return function(*operands)
+        if not plain:
+            with called_with(function, len(operands), _how(label)):
+                result = function(*operands)
+            look_at(f"{label}({name_of(function)})", function, operands, result)
+            return result
     except (AttributeError, ZeroDivisionError) as error:
         if not needs_tracing(error):
             raise

@@ -14,7 +14,8 @@ from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType
 from fungrad.programs.loops.cond import switch
-from fungrad.transforms.call import check_callable
+from fungrad.programs.watching import look_at
+from fungrad.transforms.call import check_callable, name_of
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
@@ -113,4 +114,7 @@ def platform_dependent(
     traced = [x for x in leaves if type(x) is Tracer]
     if traced:  # where they are may be known when the program runs, not before
         return switch(PlatformIndex(platforms, required)(traced[0]), branches, *args)
-    return branches[index_of(platform_of(namespace(leaves)), platforms, required)](*args)
+    chosen = branches[index_of(platform_of(namespace(leaves)), platforms, required)]
+    result = chosen(*args)
+    look_at(f"platform_dependent({name_of(chosen)})", chosen, args, result)
+    return result

@@ -41,6 +41,7 @@ from fungrad.programs.rules.rule_tracing import (
 )
 from fungrad.programs.rules.rules import OfFunction, for_outputs
 from fungrad.programs.rules.sites import CustomFunction, Results, Site, is_operand, top_trace
+from fungrad.programs.watching import look_at
 from fungrad.transforms.call import name_of
 
 
@@ -63,8 +64,11 @@ class CustomDerivative(CustomFunction):
         if trace is None:
             result = self.fun(*args)
             enclosing = top_trace([x for x in tree.leaves(result) if may_move(x)])
-            # If it closes over traced arrays it is recorded, so that a derivative by these is an error.
-            return result if enclosing is None else self._as_program(enclosing, args)
+            if enclosing is not None:
+                # It closes over traced arrays; it is recorded, so that a derivative by these is an error.
+                return self._as_program(enclosing, args)
+            look_at(self.label, self.fun, args, result)
+            return result
         moving = trace.values is not None and any(map(_moved_by(trace), tree.leaves(args)))
         if trace.values is None or (moving and self.once and trace.order > 1):
             return self._as_program(trace, args)

@@ -20,6 +20,7 @@ from fungrad.programs.loops.loops import map as loop
 from fungrad.programs.pushing import Pushed
 from fungrad.programs.rules.rules import OfFunction, pair, shown_type
 from fungrad.programs.rules.sites import CustomFunction, Site, is_operand, top_trace
+from fungrad.programs.watching import look_at
 from fungrad.rewrite.linearize import push_forward
 from fungrad.transforms.call import check_callable, name_of
 
@@ -168,7 +169,9 @@ class custom_vmap(CustomFunction):
         args = self.positional(args, kwargs)
         trace = top_trace(args)
         if trace is None or trace.values is not None:
-            return self.fun(*args)
+            result = self.fun(*args)
+            look_at(self.label, self.fun, args, result)
+            return result
         site, operands = self.site(args, is_operand, may_move)
         closed = self.closed(site)
         assert self.vmap_rule is not None

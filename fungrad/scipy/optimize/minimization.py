@@ -92,11 +92,11 @@ def minimize(
     ------
     TypeError
         If `fun` does not return a real number.
-    ValueError
-        If `fun` is NaN at `x0`.
 
     Notes
     -----
+    Where `fun` is NaN at `x0`, that is the result, with `success` False: there is nothing to compare other values with.
+
     In a function that is differentiated, `x` has derivatives by what `args` and `fun` hold: those of the
     root of the gradient (implicit function theorem), which needs a regular Hessian at the minimum. `x0` has
     none. The result then holds `x`, `fun`, `success`, `status`, `nit` and `nfev`; bounds and constraints cannot
@@ -128,7 +128,7 @@ def minimize(
     kind = method.lower() if isinstance(method, str) else method
     derivatives: dict[str, Any] = {"jac": jac, "hess": hess, "hessp": hessp}
     if jac is None and kind not in WITHOUT_GRADIENT:
-        function = _with_gradient(label, objective)
+        function = _not_nan(Compiled(value_and_grad(objective)))
         derivatives["jac"] = True
         if hess is None and hessp is None:
             if kind in WITH_PRODUCTS:
@@ -142,29 +142,21 @@ def minimize(
     for name, given in (("hess", hess), ("hessp", hessp)):
         if callable(given) and not isinstance(given, HessianUpdateStrategy):
             derivatives[name] = _on_tree(given, variables, args)
-    result = scipy.optimize.minimize(
-        function,
-        variables.start,
-        method=method,
-        bounds=bounds,
-        constraints=_constraints(constraints, variables, kind not in WITHOUT_GRADIENT),
-        tol=tol,
-        callback=_callback(callback, variables),
-        options=options,
-        **derivatives,
-    )
+    try:
+        result = scipy.optimize.minimize(
+            function,
+            variables.start,
+            method=method,
+            bounds=bounds,
+            constraints=_constraints(constraints, variables, kind not in WITHOUT_GRADIENT),
+            tol=tol,
+            callback=_callback(callback, variables),
+            options=options,
+            **derivatives,
+        )
+    except _NaNAtStart as stop:
+        result = stop.outcome(variables.start, kind == "bfgs")
     return _as_tree(result, variables)
-
-
-def _with_gradient(label: str, objective: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what computes the objective and its gradient."""
-    first, compiled = _not_nan(label), Compiled(value_and_grad(objective))
-
-    def function(x: Any) -> Any:
-        value, gradient = compiled(x)
-        return first(value), gradient
-
-    return function
 
 
 def _as_given(
@@ -176,15 +168,15 @@ def _as_given(
     with_gradient: bool,
 ) -> Callable[..., Any]:
     """Return what computes the objective, and its gradient if the user's function returns both."""
-    first, whole = _not_nan(label), on_arrays(fun, args)
+    whole = on_arrays(fun, args)
 
     def function(x: Any) -> Any:
         if with_gradient:
             value, gradient = whole(variables.tree(x))
-            return first(value), flat(gradient)
-        return first(untraced(objective(x), label))
+            return value, flat(gradient)
+        return untraced(objective(x), label)
 
-    return function
+    return _not_nan(function)
 
 
 def _product(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -196,18 +188,43 @@ def _on_tree(function: Callable[..., Any], variables: Variables, args: Any) -> C
     return lambda x, *p: function(variables.tree(x), *map(variables.tree, p), *args)
 
 
-def _not_nan(label: str) -> Callable[[Any], float]:
-    """Return the function that passes on values, unless the first is NaN."""
+class _NaNAtStart(Exception):
+    """The objective is NaN where a search begins."""
+
+    def __init__(self, value: Any, gradient: Any = None) -> None:
+        super().__init__("the objective is NaN at x0")
+        self.value, self.gradient = value, gradient
+
+    def outcome(self, start: Any, inverse: bool = False) -> OptimizeResult:
+        """Return the result of a search that has not begun, as SciPy's BFGS says it of NaN; with an estimate of the `inverse` Hessian."""
+        found = OptimizeResult(
+            x=start, fun=self.value, success=False, status=3, nit=0, nfev=1, message=_NAN_AT_START
+        )
+        if self.gradient is not None:
+            found.jac, found.njev = self.gradient, 1
+        if inverse:
+            found.hess_inv = np.eye(np.size(start))
+        return found
+
+
+_NAN_AT_START = "The objective is NaN at x0; start elsewhere."
+
+
+def _not_nan(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function, which gives a value or a pair of one and a gradient; it raises if the first value is NaN."""
     is_first = True
 
-    def check(value: Any) -> Any:
+    def checked(x: Any) -> Any:
         nonlocal is_first
-        if is_first and np.isnan(value).any():
-            raise ValueError(f"{label}: the objective is NaN at x0; start elsewhere")
-        is_first = False
-        return value
+        computed = function(x)
+        if is_first:
+            both = computed if isinstance(computed, tuple) else (computed,)
+            if np.isnan(both[0]).any():
+                raise _NaNAtStart(*both)
+            is_first = False
+        return computed
 
-    return check
+    return checked
 
 
 def _as_tree(result: Any, variables: Variables) -> Any:
@@ -268,15 +285,18 @@ def _run_minimize(functions: list[Any], starts: list[Any], settings: dict[str, A
     method, tol = settings.pop("method"), settings.pop("tol")
     (x0,) = starts
     gradient = isinstance(method, str) and method.lower() in WITHOUT_GRADIENT
-    result = scipy.optimize.minimize(
-        (lambda x: both(x)[0]) if gradient else both,
-        x0,
-        method=method,
-        jac=None if gradient else True,
-        hessp=_product(product[0]) if product else None,
-        tol=tol,
-        options=settings,
-    )
+    try:
+        result = scipy.optimize.minimize(
+            _not_nan((lambda x: both(x)[0]) if gradient else both),
+            x0,
+            method=method,
+            jac=None if gradient else True,
+            hessp=_product(product[0]) if product else None,
+            tol=tol,
+            options=settings,
+        )
+    except _NaNAtStart as stop:
+        result = stop.outcome(x0)
     return [result.x, result.success, result.status, result.nit, result.nfev]
 
 

@@ -126,11 +126,11 @@ def log_softmax(x: _ArrayLike, axis: int | _Sequence[int] | None = ...) -> _Arra
 def loggamma(z: _ArrayLike, /, *, out: _Array | tuple[_Array, ...] | None = ..., where: _bool = ..., dtype: _DTypeLike | None = ..., casting: str = ..., order: str | None = ..., subok: _bool | None = ...) -> _Array: r"""Principal branch of the logarithm of the gamma function."""
 def logit(x: _ArrayLike, /, *, out: _Array | tuple[_Array, ...] | None = ..., where: _bool = ..., dtype: _DTypeLike | None = ..., casting: str = ..., order: str | None = ..., subok: _bool | None = ...) -> _Array: r"""Logit ufunc for ndarrays."""
 @_overload
-def logsumexp(a: _ArrayLike, axis: int | _Sequence[int] | None = ..., b: _ArrayLike | None = ..., keepdims: _bool = ..., return_sign: _Literal[False] = ...) -> _Array: r"""Compute the log of the sum of exponentials of input elements."""
+def logsumexp(a: _ArrayLike, axis: int | _Sequence[int] | None = ..., b: _ArrayLike | None = ..., keepdims: _bool = ..., return_sign: _Literal[False] = ..., *, where: _bool = ...) -> _Array: r"""Compute the log of the sum of exponentials of input elements."""
 @_overload
-def logsumexp(a: _ArrayLike, axis: int | _Sequence[int] | None = ..., b: _ArrayLike | None = ..., keepdims: _bool = ..., *, return_sign: _Literal[True]) -> tuple[_Array, _Array]: ...
+def logsumexp(a: _ArrayLike, axis: int | _Sequence[int] | None = ..., b: _ArrayLike | None = ..., keepdims: _bool = ..., *, return_sign: _Literal[True], where: _bool = ...) -> tuple[_Array, _Array]: ...
 @_overload
-def logsumexp(a: _ArrayLike, axis: int | _Sequence[int] | None = ..., b: _ArrayLike | None = ..., keepdims: _bool = ..., return_sign: _bool = ...) -> _Any: ...
+def logsumexp(a: _ArrayLike, axis: int | _Sequence[int] | None = ..., b: _ArrayLike | None = ..., keepdims: _bool = ..., return_sign: _bool = ..., *, where: _bool = ...) -> _Any: ...
 def lpmv(m: _ArrayLike, v: _ArrayLike, x: _ArrayLike, /, *, out: _Array | tuple[_Array, ...] | None = ..., where: _bool = ..., dtype: _DTypeLike | None = ..., casting: str = ..., order: str | None = ..., subok: _bool | None = ...) -> _Array: r"""Associated Legendre function of integer order and real degree."""
 def multigammaln(a: _ArrayLike, d: _ArrayLike) -> _Array: r"""Returns the log of multivariate gamma, also sometimes called the generalized gamma."""
 def nbdtr(k: _ArrayLike, n: _ArrayLike, p: _ArrayLike, /, *, out: _Array | tuple[_Array, ...] | None = ..., where: _bool = ..., dtype: _DTypeLike | None = ..., casting: str = ..., order: str | None = ..., subok: _bool | None = ...) -> _Array: r"""Negative binomial cumulative distribution function."""

@@ -27,6 +27,8 @@ __getattr__ = attributes("autograd.differential_operators", ABSENT)
 
 make_vjp = unary_to_nary(derivatives.make_vjp)
 make_jvp = unary_to_nary(derivatives.make_jvp)
+_make_vjp, _make_jvp = derivatives.make_vjp, derivatives.make_jvp  # which programs take, too
+_getargspec = inspect.getfullargspec
 
 _ONE_NUMBER = "{} only applies to real scalar-output functions. Try jacobian, elementwise_grad or holomorphic_grad."
 

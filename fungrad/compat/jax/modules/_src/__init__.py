@@ -10,22 +10,22 @@ from types import ModuleType
 from fungrad.compat.jax.adapting import namespace
 
 _TABLE = """
-ad_checkpoint jax.ad_checkpoint
+ad_checkpoint jax.ad_checkpoint jax.extend.core.primitives
 ad_util jax.extend.core.primitives jax.interpreters.ad
 api jax
-api_util jax.api_util
+api_util jax.api_util .calling
 array jax
 basearray jax.typing jax
 callback jax.experimental jax
 checkify jax.experimental.checkify
 compiler
 config jax jax.experimental
-core jax.core jax.extend.core
+core jax.core jax.extend.core jax.extend.core.primitives
 custom_batching jax.custom_batching
 custom_derivatives jax.custom_derivatives
 custom_transpose
 debugging jax.debug
-dispatch
+dispatch jax.extend.core.primitives
 dtypes jax.dtypes
 effects jax.extend.core
 errors jax.errors
@@ -34,22 +34,28 @@ image jax.image
 image.scale jax.image
 interpreters
 interpreters.ad jax.interpreters.ad
-interpreters.batching jax.interpreters.batching
+interpreters.batching jax.interpreters.batching jax.extend.core.primitives
 interpreters.mlir jax.interpreters.mlir
 interpreters.partial_eval jax.interpreters.partial_eval
 interpreters.pxla jax.interpreters.pxla
 interpreters.xla jax.interpreters.xla
 lax jax.lax
 lax.control_flow jax.lax
+lax.control_flow.conditionals jax.lax
 lax.control_flow.loops jax.lax
+lax.control_flow.solves jax.lax
+lax.ann jax.lax
 lax.convolution jax.lax
+lax.fft jax.lax
 lax.lax jax.lax
 lax.linalg jax.lax.linalg
 lax.parallel jax.lax
 lax.slicing jax.lax
+lax.special jax.lax
 lax.utils jax.lax
+lax.windowed_reductions jax.lax
 linear_util jax.extend.linear_util
-literals
+literals .literals
 mesh jax.sharding
 monitoring jax.monitoring
 named_sharding jax.sharding
@@ -58,16 +64,22 @@ nn.functions jax.nn
 nn.initializers jax.nn.initializers
 numpy jax.numpy
 numpy.array jax.numpy
+numpy.array_constructors jax.numpy
+numpy.array_creation jax.numpy
+numpy.index_tricks .index_tricks jax.numpy
 numpy.lax_numpy jax.numpy
 numpy.linalg jax.numpy.linalg
 numpy.reductions jax.numpy
 numpy.ufuncs jax.numpy
-numpy.util jax.numpy
+numpy.util .promoting jax.numpy
 partition_spec jax.sharding
-pjit jax
+pjit jax jax.extend.core.primitives
 prng jax.extend.random jax.random
 public_test_util jax.test_util
 random jax.random
+random.core jax.random jax.extend.core.primitives
+random.prng jax.extend.random jax.random jax.extend.core.primitives
+random.threefry2x32 jax.random jax.extend.core.primitives
 scipy jax.scipy
 scipy.linalg jax.scipy.linalg
 scipy.special jax.scipy.special
@@ -76,6 +88,8 @@ sharding_impls jax.sharding
 source_info_util jax.extend.source_info_util
 stages jax.stages
 state jax.ref
+state.discharge jax.extend.core.primitives
+state.primitives jax.extend.core.primitives
 state.types jax.ref
 test_util jax.test_util
 traceback_util
@@ -93,7 +107,9 @@ def _place() -> None:
         name, *homes = line.split()
         module = ModuleType(f"{__name__}.{name}", f"`jax._src.{name}`.")
         sources = ["fungrad.compat.jax.private"]
-        sources += [f"fungrad.compat.jax.modules{home.removeprefix('jax')}" for home in homes]
+        for home in homes:  # one that begins with a dot is a file of ours
+            public = f".modules{home.removeprefix('jax')}"
+            sources.append(f"fungrad.compat.jax{home if home[0] == '.' else public}")
         vars(module)["__getattr__"] = namespace(f"jax._src.{name}", vars(module), sources, "", "*")
         vars(module)["__path__"] = []
         sys.modules[module.__name__] = sys.modules[f"jax._src.{name}"] = module

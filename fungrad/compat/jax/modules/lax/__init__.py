@@ -32,4 +32,12 @@ def stage(x: Any, /) -> Any:
 
 
 _SAME = "GatherDimensionNumbers ScatterDimensionNumbers ConvDimensionNumbers DotDimensionNumbers RaggedDotDimensionNumbers"
-__getattr__ = _namespace("jax.lax", globals(), ["fungrad.lax", _primitives], "linalg", _SAME)
+_get = _namespace("jax.lax", globals(), ["fungrad.lax", _primitives], "linalg", _SAME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("RandomAlgorithm", "rng_bit_generator"):
+        return _get(name)
+    from fungrad.compat.jax import generators
+
+    return getattr(generators, name)

@@ -1,13 +1,11 @@
 """`jax.numpy`."""
 
 from types import SimpleNamespace as _SimpleNamespace
-from typing import Any as _Any
 
 import numpy as _np
 
 from fungrad.compat.jax.adapting import namespace as _namespace
 from fungrad.compat.jax.array import Array
-from fungrad.compat.jax.crossing import Indexed as _Indexed
 from fungrad.compat.jax.crossing import scalar_type as _scalar_type
 
 ndarray = Array
@@ -37,10 +35,12 @@ issubdtype index_exp s_ pi e inf nan euler_gamma newaxis ComplexWarning
 """
 _FROM_NUMPY = "frombuffer fromfile fromiter fromstring load save savez"
 _NUMPYS = _SimpleNamespace(**{name: getattr(_np, name) for name in _FROM_NUMPY.split()})
-_OURS = [f"fungrad.compat.jax.{name}" for name in ("jnp", "changed", "polynomials", "shapes")]
+_OURS = [
+    f"fungrad.compat.jax.{name}"
+    for name in ("jnp", "changed", "index_tricks", "polynomials", "powers", "shapes")
+]
 _SOURCES = [*_OURS, "fungrad.numpy", _NUMPYS]
-_FINISH: _Any = dict.fromkeys(["r_", "c_", "mgrid", "ogrid"], _Indexed)
-_get = _namespace("jax.numpy", globals(), _SOURCES, "linalg fft", _SAME, _FINISH)
+_get = _namespace("jax.numpy", globals(), _SOURCES, "linalg fft", _SAME)
 
 
 def __getattr__(name: str) -> object:

@@ -1,0 +1,6 @@
+"""`jax.experimental.sparse.linalg`."""
+
+from fungrad.compat.jax.adapting import namespace as _namespace
+from fungrad.compat.jax.sparse import spsolve as spsolve
+
+__getattr__ = _namespace("jax.experimental.sparse.linalg", globals(), [])

@@ -1,0 +1,138 @@
+"""What a tangent of a matrix does to its eigenvalues and eigenvectors, or singular values and vectors, of which some may be equal.
+
+In the basis of the vectors, its diagonal moves the values, and x[i, j] / (w[j] - w[i]) is how vector j turns to vector i.
+Vectors of equal values are free to rotate among themselves: where x[i, j] is 0, nothing turns them; where it is not, they
+have no derivative, and it is NaN.
+
+So it is for cotangents, of which x[i, j] is what acts on vector j along vector i. Those of a function that the choice of
+vectors does not change cancel in pairs, but that is not enough. Those of V g(w) V^H, say, are in proportion to g, and their
+quotient would be to g', which nothing here knows: it is NaN. If a pair is 0, as is what acts on each of the two along itself, so
+that g may be 0, it is 0 only if nothing acts on the values, either.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.primitive import Linear, primitive
+from fungrad.core.types import ArrayType
+from fungrad.primitives.elementwise import absolute, cast, neg, select
+from fungrad.primitives.reductions import ReduceMax
+from fungrad.primitives.shaping import Broadcast, full, zeros_like
+from fungrad.primitives.stacks import OfMatrices, diagonal, diagonal_matrix
+from fungrad.primitives.ufunc import total
+
+ROUNDING_OF_VALUES, ROUNDING_OF_ELEMENTS = 4, 100
+"""How many times n times the precision two values may differ that are equal, and what is 0 may be of the largest element."""
+
+
+def _quotients(xp: Any, x: Any, gaps: Any, unknown: Any = None) -> Any:
+    """Return the quotients, 0 on the diagonal; where a gap is 0, 0 if `x` is 0 up to rounding and it is not `unknown`, else NaN."""
+    n = x.shape[-1]
+    equal, places = gaps == 0, xp.arange(n)
+    out = x / xp.where(equal, xp.ones_like(gaps), gaps)
+    out[..., places, places] = 0
+    equal[..., places, places] = False
+    if not equal.any():
+        return out
+    size = xp.abs(x)
+    limit = ROUNDING_OF_ELEMENTS * n * float(np.finfo(x.dtype).eps)
+    none = size <= limit * xp.max(size, axis=(-2, -1), keepdims=True)
+    none = none & xp.swapaxes(none, -1, -2)
+    if unknown is not None:
+        rests = none[..., places, places]
+        open_ = rests & (unknown != 0)
+        both = rests[..., None, :] & rests[..., :, None]
+        none &= ~(both & (open_[..., None, :] | open_[..., :, None]))
+    return xp.where(equal, xp.where(none, xp.zeros_like(x), xp.nan), out)
+
+
+class Gaps(OfMatrices):
+    """Takes square matrices and, last, matrices of the differences of values, 0 where these are equal."""
+
+    def check(self, x: ArrayType, gaps: ArrayType) -> ArrayType:
+        self.check_square(x)
+        if x.shape != gaps.shape or x.dtype != gaps.dtype:
+            raise TypeError(f"{self.name} takes matrices of one type, got {x} and {gaps}")
+        return x.update(weak=False)
+
+
+@primitive
+class OverGaps(Gaps):
+    """How vectors turn, of matrices x, and how values move: x divided by the gaps, and the diagonal. Linear in x."""
+
+    multiple_results = True
+
+    def abstract_eval(self, x: ArrayType, gaps: ArrayType) -> tuple[ArrayType, ...]:
+        out = self.check(x, gaps)
+        return out, out.update(shape=x.shape[:-1])
+
+    def impl(self, xp: Any, x: Any, gaps: Any) -> tuple[Any, ...]:
+        places = xp.arange(x.shape[-1])
+        return _quotients(xp, x, gaps), x[..., places, places]
+
+    def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> tuple[Any, ...]:
+        (t_x, t_gaps), (_, gaps) = tangents, operands
+        turn, moved = (None, None) if t_x is None else self(t_x, gaps)
+        if t_gaps is None:
+            return turn, moved
+        return total([turn, neg(self(out[0] * t_gaps, gaps)[0])]), moved
+
+    def transpose(self, ct: Any, x: Any, gaps: Any) -> tuple[Any, ...]:
+        if isinstance(gaps, Linear):
+            raise self.missing("transpose")
+        turn, moved = ct
+        if turn is None:
+            return diagonal_matrix(moved), None
+        return BackOverGaps()(
+            turn, diagonal(zeros_like(turn)) if moved is None else moved, gaps
+        ), None
+
+
+@primitive
+class BackOverGaps(Gaps):
+    """The transpose: matrices divided by the gaps, with diagonals that are given. Linear in both."""
+
+    def abstract_eval(self, x: ArrayType, values: ArrayType, gaps: ArrayType) -> ArrayType:
+        if (values.shape, values.dtype) != (x.shape[:-1], x.dtype):
+            raise TypeError(f"{self.name}: {values} is no diagonal of {x}")
+        return self.check(x, gaps)
+
+    def impl(self, xp: Any, x: Any, values: Any, gaps: Any) -> Any:
+        out, places = _quotients(xp, x, gaps, values), xp.arange(x.shape[-1])
+        out[..., places, places] = values
+        return out
+
+    def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
+        (t_x, t_values, t_gaps), (x, values, gaps) = tangents, operands
+        terms = []
+        if t_x is not None or t_values is not None:
+            t_x = zeros_like(x) if t_x is None else t_x
+            terms.append(self(t_x, zeros_like(values) if t_values is None else t_values, gaps))
+        if t_gaps is not None:
+            terms.append(neg(OverGaps()(out * t_gaps, gaps)[0]))
+        return total(terms)
+
+    def transpose(self, ct: Any, x: Any, values: Any, gaps: Any) -> tuple[Any, ...]:
+        if isinstance(gaps, Linear):
+            raise self.missing("transpose")
+        turn, moved = OverGaps()(ct, gaps)
+        return (
+            turn if isinstance(x, Linear) else None,
+            moved if isinstance(values, Linear) else None,
+            None,
+        )
+
+
+def over_gaps(x: Any, w: Any) -> tuple[Any, Any]:
+    """Return x[i, j] / (w[j] - w[i]), 0 on the diagonal, and the diagonal of x."""
+    n, stack = w.shape[-1], len(w.shape) - 1
+    if not n:
+        return x, diagonal(x)
+    gaps = Broadcast(x.shape, (stack,))(w) - Broadcast(x.shape, (stack + 1,))(w)
+    top = ReduceMax((stack,))(absolute(w))
+    rounding = full(ArrayType(top.shape, top.dtype), ROUNDING_OF_VALUES * n * np.finfo(w.dtype).eps)
+    distinct = absolute(gaps) > Broadcast(x.shape, (stack, stack + 1))(top * rounding)
+    return OverGaps()(x, cast(select(distinct, gaps, zeros_like(gaps)), x))  # type: ignore[no-any-return]
