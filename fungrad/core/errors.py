@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from fungrad.core.annotations import signature
 from fungrad.core.frames import is_internal, package_of, user_frame
-from fungrad.core.scipys import forget_refusal, raising_frame, refusal_behind
 from fungrad.core.state import put_back, state_variable
 
 Place = tuple[types.CodeType, int]
@@ -292,6 +291,8 @@ def _refusal(error: BaseException) -> BaseException | None:
         return None
     if (interrupt := _interrupt_behind(error)) is not None:
         return interrupt
+    from fungrad.core.scipys import forget_refusal, raising_frame, refusal_behind  # for errors
+
     frame = raising_frame(error.__traceback__)
     of_library = frame is not None and package_of(frame) in ("numpy", "scipy")
     if of_library or isinstance(error, (ValueError, SystemError)):

@@ -17,7 +17,7 @@ from fungrad.core.frames import (
     package_of,
     user_frame,
 )
-from fungrad.core.scipys import note_refusal
+from fungrad.core.scipys import instead_of_scipy, note_refusal
 from fungrad.core.types import ArrayType
 
 
@@ -38,6 +38,16 @@ def in_library() -> str:
         "function, or hand it the values when they are there, with fungrad.debug.callback(function, x); no derivative "
         "flows through it. A function of it that returns arrays can be given a derivative with fungrad.custom_jvp and "
         "fungrad.pure_callback."
+    )
+
+
+def instead(of_store: bool = False) -> str:
+    """Return what to write in place of the function that asks for a number, SciPy's, a library's or NumPy's; "" if there is no such."""
+    return (
+        instead_of_scipy()
+        or in_library()
+        or (instead_of_store() if of_store else "")
+        or instead_of_numpy()
     )
 
 

@@ -11,12 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core import refusals
 from fungrad.core.config import settings
 from fungrad.core.errors import ConcretizationError, LostDerivativeError, api_boundary, here
 from fungrad.core.frames import asks_for_number, called_by_library, called_in, compares, is_internal
 from fungrad.core.recorder import Recorder
-from fungrad.core.scipys import as_one_object, asked_by_sparse_matrix, instead_of_scipy, loses
 from fungrad.core.state import repair, state_variable
 from fungrad.core.types import ArrayType, Shape
 
@@ -127,9 +125,7 @@ class Tracer:
 
     @api_boundary
     def __bool__(self) -> bool:
-        value = self._number(
-            "bool(...), as in `if`, `while`, `and`, `or` and `not`", refusals.BRANCH
-        )
+        value = self._number("bool(...), as in `if`, `while`, `and`, `or` and `not`", "BRANCH")
         try:
             return bool(value)
         except ValueError as error:  # of several elements
@@ -146,7 +142,7 @@ class Tracer:
 
     @api_boundary
     def __int__(self) -> int:
-        return int(self._number("int(...)", refusals.CONVERT))
+        return int(self._number("int(...)", "CONVERT"))
 
     @api_boundary
     def __complex__(self) -> complex:
@@ -154,17 +150,17 @@ class Tracer:
 
     @api_boundary
     def __floor__(self) -> int:
-        whole: int = math.floor(self._number("math.floor(...)", refusals.CONVERT))
+        whole: int = math.floor(self._number("math.floor(...)", "CONVERT"))
         return whole
 
     @api_boundary
     def __ceil__(self) -> int:
-        whole: int = math.ceil(self._number("math.ceil(...)", refusals.CONVERT))
+        whole: int = math.ceil(self._number("math.ceil(...)", "CONVERT"))
         return whole
 
     @api_boundary
     def __trunc__(self) -> int:
-        whole: int = math.trunc(self._number("math.trunc(...)", refusals.CONVERT))
+        whole: int = math.trunc(self._number("math.trunc(...)", "CONVERT"))
         return whole
 
     @api_boundary
@@ -173,9 +169,7 @@ class Tracer:
             raise TypeError(
                 f"only integers can be an index, a length or a shape, not a tracer of {self._type}"
             )
-        value = self._number(
-            "its use as a Python integer (an index, a length, a shape)", refusals.INDEX
-        )
+        value = self._number("its use as a Python integer (an index, a length, a shape)", "INDEX")
         return int(value.__index__())
 
     @api_boundary
@@ -186,23 +180,25 @@ class Tracer:
         """
         if self._has_derivative and called_by_library():
             return self[index] if index else self.reshape(())[()]  # type: ignore[index,attr-defined]
-        return self._number(".item()", refusals.CONVERT, True).item(*index)
+        return self._number(".item()", "CONVERT", True).item(*index)
 
     @api_boundary
     def tolist(self) -> Any:
         """Return the values as nested Python lists."""
-        return self._number(".tolist()", refusals.CONVERT, True).tolist()
+        return self._number(".tolist()", "CONVERT", True).tolist()
 
     @api_boundary
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        if asked_by_sparse_matrix():
-            return as_one_object(self)
+        from fungrad.core import refusals, scipys  # which most programs do not need
+
+        if scipys.asked_by_sparse_matrix():
+            return scipys.as_one_object(self)
         if compares():  # compares, and computes nothing
-            return np.asarray(self._number("a comparison in a test", refusals.COMPARE), dtype)
+            return np.asarray(self._number("a comparison in a test", "COMPARE"), dtype)
         if not self._has_derivative:
             if self._type.dtype.kind == "b" and 0 in self._type.shape:
                 refusals.check_no_empty_mask(self._type)
-            value = self._number("NumPy (to index an array, say)", refusals.TAKE)
+            value = self._number("NumPy (to index an array, say)", "TAKE")
             return np.array(value, dtype)  # never the trace's own
         refusals.check_not_assigned(self._type)
         refusals.check_no_method(self._type)
@@ -213,7 +209,7 @@ class Tracer:
         raise refusals.refused(
             LostDerivativeError,
             f"at {here()}\na tracer of type {self._type} cannot become a NumPy array: what is computed "
-            f"from the array would be lost to the transform. {instead_of_scipy() or refusals.in_library() or refusals.instead_of_numpy() or advice}",
+            f"from the array would be lost to the transform. {refusals.instead() or advice}",
         )
 
     def _written(self, builtin: Any) -> Any:
@@ -221,6 +217,8 @@ class Tracer:
 
         Compiled code, such as math.sqrt, converts its arguments too; there it would be an accident.
         """
+        from fungrad.core import refusals, scipys  # which most programs do not need
+
         caller = sys._getframe(3)  # beyond __float__ and api_boundary
         name = builtin.__name__
         if is_internal(caller):  # which may call the user's function: math.sin itself, say
@@ -229,20 +227,20 @@ class Tracer:
                 called = called.func
             meant = not isinstance(called, BuiltinFunctionType)
         else:
-            meant = not loses(caller) and asks_for_number(caller)
+            meant = not scipys.loses(caller) and asks_for_number(caller)
         if not meant and self._has_derivative:
             refusals.check_no_method(self._type)
             advice = (
                 "Use the function of fungrad.numpy or fungrad.scipy (fnp.sqrt instead of math.sqrt); if a constant "
                 f"is meant, write {name}(x)."
             )
-            instead = instead_of_scipy() or refusals.in_library() or refusals.instead_of_numpy()
+            instead = refusals.instead()
             raise refusals.refused(
                 LostDerivativeError,
                 f"at {here()}\na function that is not fungrad's converts a tracer of type {self._type} to a "
                 f"Python number: its derivative would be lost. {instead or advice}",
             )
-        return self._number(f"{name}(...)", refusals.CONVERT, True)
+        return self._number(f"{name}(...)", "CONVERT", True)
 
     @property
     def _has_derivative(self) -> bool:
@@ -257,26 +255,24 @@ class Tracer:
     def _number(self, what: str, advice: str, constant: bool = False) -> Any:
         """Return the value; `constant` says that the caller makes a constant of it, which may be a mistake."""
         if self._has_derivative:
-            refusals.check_not_assigned(self._type)
+            from fungrad.core.refusals import check_not_assigned
+
+            check_not_assigned(self._type)
         value = resolve(self)
         if constant and type(value) is not Tracer and self._owner.moves(self._variable):
             from fungrad.core.strict import note_conversion
 
             note_conversion(self._owner, self._variable, what)
         if type(value) is Tracer:
+            from fungrad.core import refusals
+
             mapped = value._owner.label.startswith("vmap")
-            advice = refusals.COMPARE if compares() else advice
-            of_library = (
-                instead_of_scipy()
-                or refusals.in_library()
-                or refusals.instead_of_store()
-                or refusals.instead_of_numpy()
-            )
+            advice = "COMPARE" if compares() else "MAPPED" if mapped else advice
             raise refusals.refused(
                 ConcretizationError,
                 f"at {here()}\n{what} needs the value of an array, and a tracer of type {self._type} "
                 f"under `{value._owner.label}` has none: the function is traced once for "
-                f"all values. {of_library or (refusals.MAPPED if mapped and advice is not refusals.COMPARE else advice)}",
+                f"all values. {refusals.instead(of_store=True) or getattr(refusals, advice)}",
             )
         return value
 

@@ -14,7 +14,6 @@ import numpy as np
 
 from fungrad.core.config import settings
 from fungrad.core.errors import ConcretizationError, here, hide_internals
-from fungrad.core.refusals import check_not_shuffled
 from fungrad.core.tracer import Tracer
 from fungrad.numpy.assignment import assign, check_writable
 from fungrad.numpy.at import at
@@ -201,6 +200,8 @@ class Methods:
             else:
                 memory = value._memory if type(value) is Tracer else None
                 if type(memory) is View and memory.root is self:
+                    from fungrad.core.refusals import check_not_shuffled  # few programs need it
+
                     check_not_shuffled(self._type)
                 assign(self, setitem_functional(self, key, value))
         except Exception as error:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from fungrad.core.errors import here
-from fungrad.core.scipys import as_one_object, asked_by_sparse_matrix
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import Shape, type_of
 from fungrad.numpy import promotion
@@ -159,8 +158,10 @@ def atleast_1d(*arys: Any) -> Any:
 
 @implements(np.atleast_2d, view=True)
 def atleast_2d(*arys: Any) -> Any:
-    if len(arys) == 1 and asked_by_sparse_matrix():
-        return as_one_object(*arys)
+    from fungrad.core import scipys  # few programs need it
+
+    if len(arys) == 1 and scipys.asked_by_sparse_matrix():
+        return scipys.as_one_object(*arys)
     return _each(lambda x: reshaped(x, (1,) * (2 - x.ndim) + x.shape), arys)
 
 

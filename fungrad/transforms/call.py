@@ -134,13 +134,14 @@ def as_operand(x: Any, recorded: bool = False) -> Any:
         from fungrad.core.lattice import narrow_array  # few programs need it
 
         x = narrow_array(x)
-    if type(x) not in PYTHON_SCALARS and (number := python_number(x)) is not None:
-        x = number
-    if type(x) not in PYTHON_SCALARS:
-        if not isinstance(x, np.ndarray) and not holds_array(x):
-            return x
+    if isinstance(x, np.ndarray) or (type(x) not in PYTHON_SCALARS and holds_array(x)):
         array = np.asarray(x)
         return array if array.dtype.isnative else native(array)
+    if type(x) not in PYTHON_SCALARS:
+        number = python_number(x)
+        if number is None:
+            return x
+        x = number
     try:
         return np.asarray(x, PYTHON_SCALARS[type(x)].dtype)[()]
     except OverflowError:

@@ -45,6 +45,10 @@ REAL_FUNCTIONS = {
 }
 
 
+IN_SINGLE = ("sum along 0", "var along 0", "std along 0")
+"""What is made of halves by sums in single precision, which are closer to the truth."""
+
+
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8", "c16"])
 @pytest.mark.parametrize("name", [*FUNCTIONS, *REAL_FUNCTIONS])
 @pytest.mark.filterwarnings("ignore")
@@ -58,6 +62,11 @@ def test_compiled_and_plain_calls_round_alike(name, dtype):
             return
         x = (abs(X) if "power" in name or "**" in name else X).astype(dtype)
     f = FUNCTIONS.get(name) or REAL_FUNCTIONS[name]
+    if dtype == "f2" and name in IN_SINGLE:
+        exact = f(x.astype(float))
+        for found in (fg.jit(f)(x), fg.vjp(f, x)[0]):
+            assert abs(found - exact).max() <= abs(f(x) - exact).max()
+        return
     np.testing.assert_array_equal(fg.jit(f)(x), f(x))
     np.testing.assert_array_equal(fg.vjp(f, x)[0], f(x))
 
