@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from fungrad.core.state import holding, state_variable
+_kept: list[list[BaseException]] = []
+"""The interrupts that have been dropped since each block of `keeping_interrupts` of the main thread began, the innermost last.
 
-_NONE: list[BaseException] | None = None
-_kept = state_variable("interrupts_kept", _NONE)
-"""The interrupts that have been dropped since a block of `keeping_interrupts` began, if there is one."""
+No context variable: finalizers run such blocks, also those of a collection that begins while Python sets a context variable. One
+that is set then may lose others (https://github.com/python/cpython/issues/148891).
+"""
 _hooks: list[Callable[[Any], object]] = []
 """What was told of dropped exceptions before `_see` was."""
 SOON = 0.01
@@ -23,9 +25,10 @@ SOON = 0.01
 
 def _see(dropped: Any) -> None:
     """Keep an interrupt; leave other exceptions with who was told of them before."""
-    kept, error = _kept.get(), dropped.exc_value
-    if kept is not None and error is not None and not isinstance(error, Exception):
-        kept.append(error)
+    error = dropped.exc_value
+    is_interrupt = error is not None and not isinstance(error, Exception)
+    if _kept and is_interrupt and threading.current_thread() is threading.main_thread():
+        _kept[-1].append(error)
     else:
         _hooks[-1](dropped)
 
@@ -45,9 +48,11 @@ def keeping_interrupts() -> Iterator[None]:
         _hooks[:] = [before]
         sys.unraisablehook = _see
     try:
-        with holding(_kept, kept):
-            yield
+        _kept.append(kept)
+        yield
     finally:
+        while _kept and _kept.pop() is not kept:
+            pass
         if before is not _see and sys.unraisablehook is _see:
             sys.unraisablehook = before
     if kept:
@@ -59,7 +64,12 @@ def interrupt_soon() -> None:
 
     def interrupt() -> None:
         time.sleep(SOON)
-        _thread.interrupt_main()
+        main = threading.main_thread().ident
+        if main is not None and callable(signal.getsignal(signal.SIGINT)):
+            if hasattr(signal, "pthread_kill"):
+                signal.pthread_kill(main, signal.SIGINT)  # which ends a sleep, too
+            else:
+                _thread.interrupt_main()
 
     with contextlib.suppress(RuntimeError):  # Python is about to end
         _thread.start_new_thread(interrupt, ())

@@ -186,9 +186,9 @@ MUTANTS = (
     ),
     Mutant(
         "eigh-gap-sign",
-        "fungrad/primitives/stacks.py",
-        "return mine + other if sign > 0 else mine - other",
-        "return mine + other if sign > 0 else other - mine",
+        "fungrad/primitives/gaps.py",
+        "gaps = Broadcast(x.shape, (stack,))(w) - Broadcast(x.shape, (stack + 1,))(w)",
+        "gaps = Broadcast(x.shape, (stack + 1,))(w) - Broadcast(x.shape, (stack,))(w)",
         "the derivatives of eigenvectors have the wrong sign",
         ("tests/test_primitives.py::test_rules[eigh]",),
     ),
