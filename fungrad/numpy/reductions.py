@@ -379,7 +379,8 @@ def deviation(x: Tracer, axis: Any, dtype: Any, keepdims: Any, number: Any) -> T
         x = cast(x, np.dtype(np.float64 if is_exact(x.dtype) else np.float32))
     if type(number) is not Tracer and number > 0:
         return cast(length(x, axis, keepdims, number), np.dtype(dtype))  # type: ignore[no-any-return]
-    return cast(length(x, axis, keepdims) / np.sqrt(number), np.dtype(dtype))  # type: ignore[no-any-return]
+    root = length(x, axis, keepdims)
+    return cast(root / np.sqrt(cast(as_tracer(number), root.dtype)), np.dtype(dtype))  # type: ignore[no-any-return]
 
 
 def length(x: Tracer, axis: Any, keepdims: Any = False, number: float = 1, order: float = 2) -> Any:

@@ -226,8 +226,8 @@ MUTANTS = (
     Mutant(
         "tier-of-other-modes",
         "fungrad/compile/tiers.py",
-        "if native is None or not (usual or _ignores_underflow()):",
-        "if native is None:",
+        "if native is None or not (usual or _ignores_underflow()) or self._is_unfit(arguments):",
+        "if native is None or self._is_unfit(arguments):",
         "kernels, which do not notice underflows, run where the user has asked for these",
         (
             "tests/compile/test_tier_warnings.py::test_underflows_are_reported_where_that_is_asked_for",

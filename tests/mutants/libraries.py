@@ -74,8 +74,8 @@ MUTANTS = (
     Mutant(
         "logsumexp-shift-lost",
         "fungrad/scipy/special/sums.py",
-        "    return shape_of + _log(total)\n",
-        "    return _log(total)\n",
+        "            else shape_of + _log(total)\n",
+        "            else _log(total)\n",
         "weighted sums of exponentials lose the exponent they are relative to",
         ("tests/scipy/test_special.py::test_logsumexp_of_large_exponents",),
     ),

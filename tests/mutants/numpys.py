@@ -8,8 +8,8 @@ MUTANTS = (
     Mutant(
         "nanvar-ddof",
         "fungrad/numpy/nan_reductions.py",
-        "freedom = reduce(np.add, counted, axis, np.intp, keepdims=keepdims) - ddof",
-        "freedom = reduce(np.add, counted, axis, np.intp, keepdims=keepdims) + ddof",
+        "return _divided(total, freedom - degrees_of_freedom(ddof, correction))",
+        "return _divided(total, freedom + degrees_of_freedom(ddof, correction))",
         "degrees of freedom are added in variances without NaNs",
         ("tests/numpy/test_reductions.py::test_what_is_left_out_counts_as_if_it_were_not_there",),
     ),
@@ -32,8 +32,8 @@ MUTANTS = (
     Mutant(
         "quantile-lower-neighbour",
         "fungrad/numpy/quantiles.py",
-        "return _between(at(below), at(below + 1), share)",
-        "return _between(at(below), at(below + 1), 1 - share)",
+        "return _between(at(below), at(above), share)",
+        "return _between(at(below), at(above), 1 - share)",
         "quantiles are interpolated from the wrong neighbour",
         ("tests/numpy/test_quantiles.py::test_between_two_elements",),
     ),

@@ -32,8 +32,8 @@ MUTANTS = (
     Mutant(
         "abs-without-conj",
         "fungrad/primitives/elementwise/order.py",
-        "return real(mul(t, conj(x) / cast(nonzero(out), x)))",
-        "return real(mul(t, x / cast(nonzero(out), x)))",
+        "return real(along(t, over_length(conj(x), n), n))",
+        "return real(along(t, over_length(x, n), n))",
         "the derivative of the absolute value of a complex number lacks a conjugate",
         ("tests/test_primitives.py::test_rules[absolute-complex]",),
     ),
