@@ -60,7 +60,10 @@ class Capturing(Recording):
         else:
             type_ = type_of(value)
             key = None
-            if type(value) in PYTHON_SCALARS or python_number(value) is not None:
+            cls = type(value)
+            if cls in PYTHON_SCALARS or (
+                cls is not np.ndarray and python_number(value) is not None
+            ):
                 value = np.asarray(value)[()]
             plain = isinstance(value, np.generic)
             if not self.target.takes_scalars and (plain or isinstance(value, np.ndarray)):

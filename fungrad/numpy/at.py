@@ -154,12 +154,9 @@ class Update(NamedTuple):
 
     def _one_after_another(self, function: Callable[[Any], Any], mode: str | None) -> Any:
         x = self.array
-        if mode in ("drop", "fill") and type_of(x).shape:
-            padded, key = _with_spare_elements(x, self.key, 0)
-        else:
-            padded, key = x, _bounded(x, self.key, mode)
+        padded, key = self._within(mode)
         changed = one_after_another(padded, places_of(padded, key), function)
-        return changed[tuple(map(slice, type_of(x).shape))]
+        return changed if padded is x else changed[tuple(map(slice, type_of(x).shape))]
 
     @api_boundary
     def _changed(
@@ -175,11 +172,15 @@ class Update(NamedTuple):
         x = self.array
         if mode is None and settings.get().clamps:
             mode, values = _bounds().kept(x, index_axes(x, self.key), kind, values)
-        if mode in ("drop", "fill") and type_of(x).shape:
-            padded, key = _with_spare_elements(x, self.key, 0)
-            changed = _write(padded, key, values, kind, unique_indices)
-            return changed[tuple(map(slice, type_of(x).shape))]
-        return _write(x, _bounded(x, self.key, mode), values, kind, unique_indices)
+        padded, key = self._within(mode)
+        changed = _write(padded, key, values, kind, unique_indices)
+        return changed if padded is x else changed[tuple(map(slice, type_of(x).shape))]
+
+    def _within(self, mode: str | None) -> tuple[Any, Any]:
+        """Return the array, with spare elements if integers out of bounds are to be dropped, and a key that is within it."""
+        if mode in ("drop", "fill") and type_of(self.array).shape:
+            return _with_spare_elements(self.array, self.key, 0)
+        return self.array, _bounded(self.array, self.key, mode)
 
 
 def _traced(x: Any, others: Sequence[Any]) -> Tracer:

@@ -117,7 +117,7 @@ class Rules:
         return ans, self._tangent(call, ans, args, [moved[i] for i in call.boxed])
 
     def _tangent(self, call: Call, ans: Any, args: tuple[Any, ...], gs: list[Any]) -> Any:
-        """Return what the rule gives for tangents that have no values yet; a rule that needs these is called when they have."""
+        """Return the tangents that a rule gives of tangents without values; a rule that needs values is called once there are some."""
         assert self.jvp is not None
         of = functools.partial(self.jvp, call.boxed)
 

@@ -1,4 +1,4 @@
-"""What libraries take of `jax._src.api_util`: arguments of calls, by their places and names."""
+"""Names of `jax._src.api_util` that libraries use: arguments of calls, by position and by name."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def infer_argnums_and_argnames(
     argnums: int | Iterable[int] | None,
     argnames: str | Iterable[str] | None,
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Return places and names of arguments of a function, of which only the ones or the others need be given."""
+    """Return the positions and the names of arguments of a function, given either of them."""
     if argnums is None and argnames is None:
         return (), ()
     nums = () if argnums is None else _ensure_index_tuple(argnums)

@@ -29,7 +29,7 @@ _DEFAULTS = {
 
 
 _read: dict[str, str | None] = {}
-"""What the variables of the environment were when they were last read."""
+"""The values of environment variables when they were last read."""
 
 
 def _is_on(variable: str, value: str) -> bool:

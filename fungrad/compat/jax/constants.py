@@ -1,4 +1,4 @@
-"""What depends on no argument of a function: a plain array in `vmap`, `grad`, `jvp` and the like, as in JAX, which may leave it.
+"""Constants within transformed functions: plain arrays, as in JAX, which may leave the function.
 
 fungrad makes traced arrays of constants, so that traced ones can be assigned to their elements. Arrays of JAX need not allow
 that. Within `jit`, and in the bodies of loops and branches, they are traced by JAX too.

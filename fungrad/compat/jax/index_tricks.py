@@ -1,4 +1,4 @@
-"""What makes arrays where it is indexed: `jax.numpy.r_` and its like, with the classes that they are of."""
+"""`jax.numpy.r_`, `c_` and their like, which make arrays where they are indexed, and their classes."""
 
 from __future__ import annotations
 
