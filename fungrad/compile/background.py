@@ -22,7 +22,11 @@ NICE = 5
 class Compilable(Protocol):
     """What has kernels made."""
 
-    def compile(self) -> None:
+    @property
+    def cost(self) -> float:
+        """About how many seconds that takes."""
+
+    def compile_in_background(self) -> None:
         """Make them."""
 
 
@@ -133,10 +137,16 @@ class Background:
             program = self._waiting.popleft()()
             if program is not None:
                 try:
-                    program.compile()
+                    program.compile_in_background()
                 except Exception:  # the program stays with NumPy's functions
                     thread = threading.current_thread()
                     threading.excepthook(threading.ExceptHookArgs([*sys.exc_info(), thread]))
+
+    @property
+    def cost(self) -> float:
+        """About how many seconds what waits takes."""
+        waiting = [program() for program in tuple(self._waiting)]
+        return sum(program.cost for program in waiting if program is not None)
 
     @property
     def busy(self) -> bool:

@@ -9,7 +9,7 @@ import os
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -46,7 +46,8 @@ from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import Tracer, new_tracer
 
 LARGE, MUCH = 1 << 20, 1 << 24
-"""Bytes of arrays computed in blocks, and of all that is written of them: less lies in memory given back before, and calls are as fast."""
+"""Bytes of arrays computed in blocks, and of all that is written of them: less lies in memory given back before."""
+T = TypeVar("T")
 _COMMON = frozenset([np.ndarray, np.float64, np.int64])
 
 
@@ -207,7 +208,8 @@ class Program(Keeper):
             with importing:  # what few programs come to need
                 from fungrad.compile.segments import in_segments
             return in_segments(self.expr, xp, Program, run_source)
-        self._tiers[xp] = tier = Tier(weakly(self, xp))
+        make = weakly(self, lambda x: x.with_kernels(xp), None)
+        self._tiers[xp] = tier = Tier(make, weakly(self, spared, 0.0))
         donated, borrowed = self.donated, self.borrowed
 
         def run(expr: Expr | None = None, calls: bool = True) -> Callable[..., list[Any]]:
@@ -268,15 +270,22 @@ class Program(Keeper):
         return any(tier.native is not None for tier in [*self._tiers.values()])
 
 
-def weakly(program: Program, xp: ModuleType) -> Callable[[], Native | None]:
-    """Return what makes the program with kernels, for as long as somebody holds the program."""
+def weakly(program: Program, function: Callable[[Program], T], otherwise: T) -> Callable[[], T]:
+    """Return what calls a function of the program, for as long as somebody holds the program."""
     held = weakref.ref(program)
 
-    def make() -> Native | None:
+    def call() -> T:
         alive = held()
-        return None if alive is None else alive.with_kernels(xp)
+        return otherwise if alive is None else function(alive)
 
-    return make
+    return call
+
+
+def spared(program: Program) -> float:
+    """Return the share of the time of NumPy's functions that kernels spare."""
+    with importing:  # what few programs come to need
+        from fungrad.compile.worth import share
+    return share(program.expr)
 
 
 def blocks_of(expr: Expr) -> Expr | None:
@@ -328,8 +337,7 @@ def run_source(
     for name, text, recorded in source.functions:
         bindings[name] = _defined(text, name_of_file, bindings)
         origins.place(bindings[name], recorded, bindings)
-    file = origins.file
-    if file is not None:
+    if (file := origins.file) is not None:
         bindings |= {"__name__": module_of(file), "__warningregistry__": registry_of(file)}
     function = bindings["program"]
 

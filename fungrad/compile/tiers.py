@@ -1,7 +1,7 @@
-"""Programs with kernels: made once a program has run for a while, by a thread of their own, and put in the place of NumPy's functions.
+"""Programs with kernels: made once that pays, by a thread of their own, and put in the place of NumPy's functions.
 
-A program runs by calls of NumPy's functions at first. Once it has been called a few times, or has run for long, its kernels are compiled, in the
-background or at once (`core.config.compilation`). A program with kernels computes nothing but its results. So when one cannot go on (an argument is
+A program runs by calls of NumPy's functions at first. Once these have taken about as long as compiling would, its kernels are compiled, in the
+background (`budget.py` says when) or at once (`core.config.compilation`). A program with kernels computes nothing but its results. So when one cannot go on (an argument is
 not as it was, a floating-point error has come up), all of it is computed again by NumPy's functions; and a loop that Python is still running
 when its machine code is there is left, for that to begin anew.
 """
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fungrad.compile.background import BACKGROUND
+from fungrad.compile.budget import BUDGET
 from fungrad.compile.interrupts import keeping_interrupts
 from fungrad.core.config import compilation
 from fungrad.core.float_warnings import (
@@ -31,18 +32,13 @@ from fungrad.core.state import borrow
 Function = Callable[..., list[Any]]
 
 CALLS = 4
-"""After how many calls kernels are made."""
+"""After how many calls kernels are made, if that pays,"""
 EVALUATED = 32
 """How many calls are evaluated, at most, before a program that calls NumPy's functions is made: that takes about as long as they lose."""
 LONG = 0.02
-"""Or after how many seconds in them: about what compiling takes, and"""
-PER_LINE = 1e-3
-"""how many more it takes for each line of the program."""
+"""or after how many seconds in them."""
 GLANCE = 1e-3
 """After about how many seconds a loop looks whether there is machine code of it."""
-BREAK = 1e-4
-"""For how many seconds it then stands back, for the thread that compiles: Python has it wait 5 ms otherwise, each time it has read a file.
-So do calls of a program that is to get kernels."""
 FEW = 8
 """Loops of fewer rounds do not look."""
 GIVEN_UP = 16
@@ -136,25 +132,36 @@ def later(make: Callable[[], Function]) -> Function:
 class Tier:
     """What is called for a program: NumPy's functions, later kernels.
 
-    `make` returns the program with kernels, or None if there are none in it.
+    Parameters
+    ----------
+    make
+        Returns the program with kernels, or None if there are none in it.
+    share
+        Returns the share of the time of NumPy's functions that kernels spare; None if that is all of it.
     """
 
     in_step = False
     """Whether several processes run the program: kernels round otherwise than NumPy, so all have them from the first call on."""
 
-    def __init__(self, make: Callable[[], Native | None]) -> None:
+    def __init__(
+        self, make: Callable[[], Native | None], share: Callable[[], float] | None = None
+    ) -> None:
         self.make: Callable[[], Native | None] | None = make
+        self.share = share
+        self.gain = 1.0
+        """What `share` has returned."""
         self.native: Native | None = None
         self.blocks: Function | None = None
         self.calls = 0
         self.seconds = 0.0
+        self.taken = 0.0
+        """The seconds for which kernels were asked for."""
         self.lines = 0
         """Of the program that calls NumPy's functions, if it is known."""
         self.failures = 0
         self.unfit: set[tuple[Any, ...]] = set()
         """How arguments lie that kernels do not take."""
         self._asked: object = None  # the process whose thread is to make kernels
-        self._stood_back = 0.0  # when, last
         self._making = (BACKGROUND.process, threading.Lock())
         self._begun: dict[int, _Begun] = {}  # by thread: the call whose loops may begin anew
 
@@ -211,13 +218,9 @@ class Tier:
         finally:
             self._begun.pop(thread, None)
             self.calls += 1  # other threads may count meanwhile
-            now = time.perf_counter()
-            self.seconds += now - begun.time
-            if self._asked and now - self._stood_back > GLANCE and BACKGROUND.busy:
-                time.sleep(BREAK)
-                self._stood_back = time.perf_counter()
-            elif self.calls >= CALLS or self.seconds >= LONG:
-                self._ask()
+            self.seconds += time.perf_counter() - begun.time
+            if self.calls >= CALLS or self.seconds >= LONG:
+                self._ask(self.seconds)
 
     def _by_library(self, library: Function, arguments: Sequence[Any], usual: bool) -> list[Any]:
         """Run the program by NumPy's functions, in blocks if there are any and nobody asks for other modes than the `usual`."""
@@ -238,11 +241,34 @@ class Tier:
         self._begun.pop(threading.get_ident(), None)  # which an interrupt may have left
         return self._by_library(library, arguments, usual)
 
-    def _ask(self) -> None:
-        """Have kernels made by the thread that does, if nobody has yet."""
-        if self._asked is not BACKGROUND.process:
+    def _ask(self, seconds: float) -> None:
+        """Have kernels made by the thread that does, if nobody has yet, and if that pays for NumPy's functions that take so long."""
+        if self._asked is BACKGROUND.process or not BUDGET.is_repaid(
+            seconds * self.gain, self.lines
+        ):
+            return
+        if BUDGET.allows(BUDGET.cost(self.lines) + BACKGROUND.cost):
+            self.taken = seconds
             BACKGROUND.add(self)  # by two threads at once, it does no harm
             self._asked = BACKGROUND.process
+
+    @property
+    def cost(self) -> float:
+        """About how many seconds making kernels takes."""
+        return BUDGET.cost(self.lines)
+
+    def compile_in_background(self) -> None:
+        """Make the function with kernels, if that still pays once it is known what they spare."""
+        if self.share is not None and BUDGET.limited:
+            self.gain, self.share = self.share(), None
+            if not BUDGET.is_repaid(self.taken * self.gain, self.lines):
+                self._asked = None
+                return
+        before = time.thread_time()
+        try:
+            self.compile()
+        finally:
+            BUDGET.took(time.thread_time() - before, self.lines)
 
     def rounds(self, n: int | None = None) -> Iterable[Any]:
         """Return what a loop of the program goes over; see `rounds`."""
@@ -254,7 +280,7 @@ class Tier:
     def _spans(self, n: int | None, begun: _Begun) -> Iterator[range]:
         """Go over the rounds of a loop in spans, and look after each.
 
-        What is nearly done is not to wait for a thread that compiles, which takes Python's lock, nor is one program that takes as long.
+        What is nearly done needs no kernels, nor does what they would take longer to make.
         """
         start, size = 0, 1
         while n is None or start < n:
@@ -268,9 +294,8 @@ class Tier:
             if self.make is None:
                 if begun.may_switch(self.native):
                     raise Switch
-            elif max(now - begun.time, left) > LONG + PER_LINE * self.lines:
-                self._ask()
-                time.sleep(BREAK)
+            elif (longest := max(now - begun.time, left)) > self.cost:
+                self._ask(longest)
             start, size = stop, 2 * size if now - before < GLANCE else max(1, size // 2)
 
     def compile(self, wait: bool = False) -> None:

@@ -3,14 +3,16 @@
 import pytest
 
 from fungrad.compile import lower
+from fungrad.compile.budget import BUDGET
 from fungrad.compile.targets import store
 from fungrad.compile.tiers import Tier
 from fungrad.core.config import compilation
 
 
 @pytest.fixture
-def mode(request):
-    """When kernels are compiled: "background" if the test does not say otherwise."""
+def mode(request, monkeypatch):
+    """When kernels are compiled: "background" if the test does not say otherwise, whatever that takes."""
+    monkeypatch.setattr(BUDGET, "limited", False)
     token = compilation.set(getattr(request, "param", "background"))
     yield compilation.get()
     compilation.reset(token)

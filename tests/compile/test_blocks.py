@@ -10,6 +10,7 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.compile import lower
 from fungrad.compile.background import BACKGROUND
+from fungrad.compile.budget import BUDGET
 from fungrad.compile.emit.python import python_source
 from fungrad.compile.loops import blocks
 from fungrad.compile.loops.blocks import in_blocks
@@ -182,6 +183,7 @@ def test_where_there_is_no_compiler_all_calls_are_in_blocks(monkeypatch):
 
     tanh.of_numpy = np.tanh
     monkeypatch.setattr(host, "available", lambda: False)
+    monkeypatch.setattr(BUDGET, "limited", False)
     token = compilation.set("background")
     try:
         f = fg.jit(gelu)

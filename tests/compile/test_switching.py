@@ -11,7 +11,7 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax
-from fungrad.compile import tiers
+from fungrad.compile import budget, tiers
 from fungrad.core.config import compilation
 from fungrad.core.errors import api_boundary
 from fungrad.core.float_warnings import float_modes, usual_modes
@@ -67,7 +67,7 @@ def switches(monkeypatch):
 
     monkeypatch.setattr(tiers, "Switch", Counting)
     monkeypatch.setattr(tiers, "LONG", -1.0)
-    monkeypatch.setattr(tiers, "BREAK", 0.0)
+    monkeypatch.setattr(tiers.BUDGET, "pace", -1.0)
     monkeypatch.setattr(tiers.BACKGROUND, "add", lambda tier: tier.compile())
     return found
 
@@ -282,8 +282,7 @@ def test_kernels_are_asked_for_where_rounds_that_are_left_take_longer(n, long, m
     """By a clock that goes on by a tenth of a millisecond whenever somebody looks."""
     clock, asked = itertools.count(), []
     monkeypatch.setattr(tiers.time, "perf_counter", lambda: next(clock) * 1e-4)
-    monkeypatch.setattr(tiers.time, "sleep", lambda seconds: None)
-    monkeypatch.setattr(tiers, "PER_LINE", 0.01)
+    monkeypatch.setattr(budget, "PER_LINE", 0.01)
     monkeypatch.setattr(
         tiers.BACKGROUND, "add", lambda tier: asked.append(next(clock)) or tier.compile()
     )

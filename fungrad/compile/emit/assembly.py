@@ -52,6 +52,10 @@ class Assembly:
         self.declarations: set[str] = set()
         self.count = 0
         self.block = "start"
+        self.begun = 0
+        """The line after which the block begins."""
+        self.region = 0
+        """Number of the lines that run one after the other: of a block, or of what a block was cut into."""
 
     def name(self) -> str:
         self.count += 1
@@ -66,9 +70,11 @@ class Assembly:
     def do(self, text: str) -> None:
         self.lines.append(f"  {text}")
 
-    def label(self, label: str) -> None:
+    def label(self, label: str, within: bool = False) -> None:
+        """Begin a block, `within` a region or of another one."""
         self.lines.append(f"{label}:")
-        self.block = label
+        self.block, self.begun = label, len(self.lines)
+        self.region += not within
 
     def allocate(self, type_: str) -> str:
         name = self.name()
@@ -357,6 +363,16 @@ class Assembly:
     def combined(self, node: Node, x: str, y: str, lanes: int) -> str:
         """Add the reduction of two partial results."""
         return self.compute(combining(node), node.dtype, x, y, lanes=lanes)
+
+    def require(self, truth: str, lanes: int, unsafe: str) -> None:
+        """Add that 1 is written to an address if something does not hold in all lanes."""
+        if lanes > 1:
+            bits = self.emit(f"bitcast {vector_type(np.dtype(bool), lanes)} {truth} to i{lanes}")
+            truth = self.emit(f"icmp eq i{lanes} {bits}, -1")
+        fails = self.emit(f"select i1 {truth}, i32 0, i32 1")
+        before = self.emit(f"load i32, ptr {unsafe}")
+        after = self.emit(f"or i32 {before}, {fails}")
+        self.do(f"store i32 {after}, ptr {unsafe}")
 
     def across(self, node: Node, vector: str, lanes: int) -> str:
         """Return the reduction of the lanes, by halves."""

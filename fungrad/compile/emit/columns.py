@@ -79,7 +79,7 @@ class Columns(Writer):
             if kernel.of_elements[v]
             and stages[n] - (kernel.nodes[n].operation in REDUCTIONS) > stages[v]
         }
-        cost = {v: len(cone_of(kernel, [v], ())) for v in later}
+        cost = {v: kernel.weight_of(cone_of(kernel, [v], ())) for v in later}
         for k, output in enumerate(kernel.outputs):
             last = output.of_elements and stages[output.node] == kernel.last_pass
             if not last or k in kernel.over:
@@ -153,7 +153,7 @@ class Columns(Writer):
                 if not output.of_elements:
                     self.give(k, self._of_row(output.node, j, size), here, size)
             for number in kernel.safe:
-                self.require(self._of_row(number, j, size), size)
+                self.must_hold(self._of_row(number, j, size), size)
         self.spilled.clear()
         self.go_over(None, [])
 
@@ -193,7 +193,7 @@ class Columns(Writer):
                 value = splat(start, node.dtype, size)
                 self.write(value, node.dtype, self.buffers[number], j, size)
         *others, last = self.inner
-        most = max(min(TOGETHER, TOGETHER_NODES // max(len(self.cone), 1)), 1)
+        most = max(min(TOGETHER, TOGETHER_NODES // max(self.kernel.weight_of(self.cone), 1)), 1)
         with contextlib.ExitStack() as stack:
             outer = [(axis, stack.enter_context(self.loop(axis.length))) for axis in others]
             done = 0

@@ -15,7 +15,7 @@ from fungrad.compile.emit.products import dot_general
 from fungrad.compile.emit.types import combining, identity
 from fungrad.compile.kernels.build import REDUCERS, is_reduced
 from fungrad.compile.kernels.kernel import over_all
-from fungrad.compile.kernels.meaning import is_of_elements, operations_of
+from fungrad.compile.kernels.meaning import is_of_elements, work_of
 from fungrad.compile.kernels.operations import DTYPES, Node, NotScalar, computed_in
 from fungrad.compile.kernels.products import is_small
 from fungrad.compile.kernels.spelled import Factorize, SolveFactored
@@ -44,7 +44,7 @@ def has_form(primitive: Primitive, operands: Sequence[ArrayType], out: ArrayType
     """Whether an equation that holds no programs has a form in LLVM's assembly."""
     kind = type(primitive)
     if is_of_elements(primitive):
-        return operations_of(primitive, tuple(operands), out) > 0
+        return work_of(primitive, tuple(operands), out).operations > 0
     if computed_in(out.dtype) is None:
         return False
     if isinstance(primitive, DotGeneral):

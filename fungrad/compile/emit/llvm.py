@@ -85,7 +85,7 @@ class _Rows(Writer):
             if not output.of_elements:
                 self.give(k, self.row[output.node], index, 1)
         for number in kernel.safe:
-            self.require(self.row[number], 1)
+            self.must_hold(self.row[number], 1)
 
     def _row_node(self, number: int, node: Node, index: Index) -> str:
         if node.operation in REDUCTIONS:
@@ -106,7 +106,7 @@ class _Rows(Writer):
         pieces = self.pieces(last)
         self.go_over(pieces[0], roots)
         lanes = self.lanes_for(self.cone, pieces[0].length)
-        size = len(self.cone)
+        size = kernel.weight_of(self.cone)
         self.chain = self._is_chain()
         nodes = CHAIN_NODES if self.chain else UNROLLED_NODES
         self.unrolled = next(u for u in (4, 2, 1) if u == 1 or u * size <= nodes)
@@ -216,7 +216,7 @@ class _Rows(Writer):
                 continue
             size = length * kernel.nodes[v].dtype.itemsize
             room = min(SPILLED, self.room - self.spilled_bytes)
-            if size <= room and len(cone_of(kernel, [v], self.spilled)) > DEAR:
+            if size <= room and kernel.weight_of(cone_of(kernel, [v], self.spilled)) > DEAR:
                 kept.append(v)
                 self.spilled_bytes += size
         return kept
@@ -262,6 +262,14 @@ class _Rows(Writer):
 
         found: list[dict[int, str]] = [{} for _ in indices]
         every = [(i, values, value_of(values)) for i, values in zip(indices, found, strict=True)]
+        early: dict[int, list[int]] = {}  # by node: outputs that are written as soon as it is known
+        late, inside = list[int](), frozenset(self.cone)
+        for k in writes:
+            number = kernel.outputs[k].node
+            if k in kernel.over or number not in inside:
+                late.append(k)
+            else:
+                early.setdefault(number, []).append(k)
         for number in self.cone:
             node = kernel.nodes[number]
             for index, values, value in every:
@@ -272,12 +280,14 @@ class _Rows(Writer):
                     values[number] = self.early[number]
                 else:
                     values[number] = self.computed(number, index, lanes, value)
+                for k in early.get(number, ()):
+                    self.give(k, values[number], index, lanes)
         for index, values, value in every:
             for v, buffer in keeps.items():
                 self.write(values[v], kernel.nodes[v].dtype, buffer, index[-1][1], lanes)
             for number in sums:
                 self.accumulate(number, value(kernel.nodes[number].operands[0]), lanes, skipped)
-            for k in writes:
+            for k in late:
                 self.give(k, value(kernel.outputs[k].node), index, lanes)
 
     def _constant(self, number: int, node: Node, lanes: int, vectors: int) -> str:

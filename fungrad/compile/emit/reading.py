@@ -35,7 +35,7 @@ class Reading(Reductions):
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
-        self.operands: list[str] = []
+        self.operands: Sequence[str] = ()
         self.strides = [strides(x) for x in kernel.operands]
         self.differing = axes_of(kernel)
         self.piece: Piece | None = None  # of the last axis, which is being gone over

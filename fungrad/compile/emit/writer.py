@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Set
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence, Set
+from typing import Any, NamedTuple
 
+from fungrad.compile.emit.assembly import Assembly
+from fungrad.compile.emit.called import definition
 from fungrad.compile.emit.reading import Index, Reading
 from fungrad.compile.emit.types import vector_type
+from fungrad.compile.kernels.called import with_same_operands
 from fungrad.compile.kernels.kernel import Kernel
-from fungrad.compile.kernels.operations import BOOL, PARTS
+from fungrad.compile.kernels.operations import PARTS
 from fungrad.compile.kernels.spaces import Axis, strides
 from fungrad.compile.processor import VECTOR_BYTES
 
+BLOCK = 400
+"""Lines after which a basic block ends: LLVM's time grows faster than a block does."""
+ADDRESSES = 16
+"""Up to how many arrays of a kernel the addresses are kept in registers; those of more are read where they are used."""
 INLINED = 2000
 """Lines of a kernel up to which it is put into the function that runs it, if that is LLVM's own."""
 
@@ -56,6 +63,12 @@ class Writer(Reading):
         self.written = [strides(x) for x in kernel.outputs]
         self.spilled_bytes = 0
         self.unsafe = ""
+        self.cut = False
+        groups = zip(kernel.of_elements, kernel.stages, strict=True)
+        self.functions = with_same_operands(kernel.nodes, groups)
+        """Of each node that is a function, those that are called with it."""
+        self.results: dict[tuple[str, ...], tuple[str, str]] = {}
+        """What calls gave, and its type, by operands, lanes and region."""
 
     def body(self) -> None:
         """Write what the function does."""
@@ -71,6 +84,9 @@ class Writer(Reading):
         self.body()
         result = self.emit(f"load i32, ptr {self.unsafe}")
         self.do(f"ret i32 {result}")
+        if self.cut:
+            self.label("failed")
+            self.do("ret i32 1")
         parameters = "ptr %operands, ptr noalias %outputs"
         if self.inline:
             given = [f"ptr {x}" for x in self.operands]
@@ -83,12 +99,12 @@ class Writer(Reading):
         body = [head, "entry:", *self.allocations, "  br label %start", "start:", *self.lines, "}"]
         return "\n".join(body) + "\n"
 
-    def _addresses(self, group: str, count: int) -> list[str]:
+    def _addresses(self, group: str, count: int) -> Sequence[str]:
         """Return where arrays are, of a group of the parameters."""
         if self.inline:
             return [f"{group}{k}" for k in range(count)]
-        places = [self.emit(f"getelementptr ptr, ptr {group}, i64 {k}") for k in range(count)]
-        return [self.emit(f"load ptr, ptr {place}") for place in places]
+        addresses = _Addresses(self, group, count)
+        return addresses if count > ADDRESSES else [*addresses]
 
     @contextlib.contextmanager
     def over_rows(self, rows: list[Axis]) -> Iterator[Index]:
@@ -118,6 +134,8 @@ class Writer(Reading):
 
     def computed(self, number: int, index: Index, lanes: int, value: Callable[[int], str]) -> str:
         """Return what a node is, given what gives its operands; not of a constant or a reduction."""
+        if len(self.lines) - self.begun > BLOCK:
+            self._end_block()
         node = self.kernel.nodes[number]
         if node.operation == "load":
             return self.load(node, index, lanes, [value(i) for i in node.operands])
@@ -128,6 +146,8 @@ class Writer(Reading):
         if number in self.alike:
             return value(self.alike[number])
         operands = [value(i) for i in node.operands]
+        if number in self.functions:
+            return self._called(number, operands, lanes)
         return self.operation(node, self.kernel.nodes[node.operands[0]].dtype, operands, lanes)
 
     def give(self, output: int, value: str, index: Index, lanes: int) -> None:
@@ -152,12 +172,49 @@ class Writer(Reading):
         step = self.written[output]
         return self.offset([(i, step.get(axis.axes[-1], 0)) for axis, i in index])
 
-    def require(self, truth: str, lanes: int) -> None:
+    def _called(self, number: int, operands: list[str], lanes: int) -> str:
+        """Return what a function is that is called, once with others of the same operands."""
+        key = (*operands, str(lanes), str(self.region))
+        numbers, nodes = self.functions[number], self.kernel.nodes
+        if key not in self.results:
+            names, dtype = tuple([nodes[n].operation for n in numbers]), nodes[number].dtype
+            function = definition(names, dtype, len(operands), lanes)
+            self.declarations |= function.declarations
+            vector = vector_type(dtype, lanes)
+            given = ", ".join([*[f"{vector} {x}" for x in operands], f"ptr {self.unsafe}"])
+            call = f"call fastcc {function.result} {function.name}({given}) strictfp"
+            self.results[key] = self.emit(call), function.result
+        result, type_ = self.results[key]
+        if len(numbers) == 1:
+            return result
+        return self.emit(f"extractvalue {type_} {result}, {numbers.index(number)}")
+
+    def _end_block(self) -> None:
+        """Begin another basic block: LLVM does not know that the function goes on there."""
+        self.count += 1
+        n = self.count
+        failed = self.emit(f"load volatile i32, ptr {self.unsafe}")
+        goes_on = self.emit(f"icmp eq i32 {failed}, 0")
+        self.do(f"br i1 {goes_on}, label %on{n}, label %failed")
+        self.label(f"on{n}", within=True)
+        self.cut = True
+
+    def must_hold(self, truth: str, lanes: int) -> None:
         """Note that the results are of no use if something does not hold in all lanes."""
-        if lanes > 1:
-            bits = self.emit(f"bitcast {vector_type(BOOL, lanes)} {truth} to i{lanes}")
-            truth = self.emit(f"icmp eq i{lanes} {bits}, -1")
-        fails = self.emit(f"select i1 {truth}, i32 0, i32 1")
-        before = self.emit(f"load i32, ptr {self.unsafe}")
-        after = self.emit(f"or i32 {before}, {fails}")
-        self.do(f"store i32 {after}, ptr {self.unsafe}")
+        self.require(truth, lanes, self.unsafe)
+
+
+class _Addresses(Sequence[str]):
+    """Addresses of a group of arrays, each of which is read whenever it is asked for."""
+
+    def __init__(self, lines: Assembly, group: str, count: int) -> None:
+        self.lines, self.group, self.length = lines, group, count
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, k: Any) -> Any:
+        if not 0 <= k < self.length:
+            raise IndexError(k)
+        place = self.lines.emit(f"getelementptr ptr, ptr {self.group}, i64 {k}")
+        return self.lines.emit(f"load ptr, ptr {place}")

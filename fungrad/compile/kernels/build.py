@@ -10,7 +10,7 @@ import numpy as np
 from fungrad.compile.kernels.access import Access, Box
 from fungrad.compile.kernels.kernel import Kernel, Output
 from fungrad.compile.kernels.meaning import meaning
-from fungrad.compile.kernels.operations import BOOL, DType, computed_in
+from fungrad.compile.kernels.operations import BOOL, DType, Node, computed_in
 from fungrad.compile.kernels.picks import Index
 from fungrad.compile.kernels.reads import Line, Lines, Part, parts, straight
 from fungrad.compile.kernels.scalar import Scalar
@@ -209,21 +209,20 @@ class Builder:
 
     def kernel(self, writes: Sequence[int], internal: bool) -> Kernel:
         """Return the kernel that writes these variables."""
-        outputs = tuple(map(self._output, writes))
-        safe = [
-            self.namespace.node("reduce_and", BOOL, Scalar(self.namespace, i)).index
-            for i in dict.fromkeys(self.namespace.safe)
-        ]
+        nodes, required, places_of = self.namespace.finished()
+        outputs = tuple([self._output(v, places_of[self.values[v].index]) for v in writes])
+        checks = [Node("reduce_and", BOOL, (i,)) for i in required]
+        safe = range(len(nodes), len(nodes) + len(checks))
         operands = tuple([self._access(*place) for place in self.operands])
-        nodes = tuple(self.namespace.nodes)
+        nodes = (*nodes, *checks)
         places = {v: k for k, v in enumerate(self.reads)}
         given = tuple([places[v] for v, _, _ in self.operands])
         return Kernel(
             self.space, self.rows, operands, nodes, outputs, tuple(safe), internal, given=given
         ).check()
 
-    def _output(self, v: int) -> Output:
-        type_, node = self.expr.types[v], self.values[v].index
+    def _output(self, v: int, node: int) -> Output:
+        type_ = self.expr.types[v]
         of_elements = type_.shape == self.shape
         turned = of_elements and self.places != tuple(range(len(self.places)))
         return Output(node, type_, of_elements, axes=self.places if turned else None)

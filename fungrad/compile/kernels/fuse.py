@@ -19,7 +19,7 @@ from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.group import Group
 from fungrad.compile.kernels.kernel import Kernel
 from fungrad.compile.kernels.machine import HOST, Machine, blocks_share
-from fungrad.compile.kernels.meaning import is_of_elements, operations_of
+from fungrad.compile.kernels.meaning import NO_WORK, Work, is_of_elements, work_of
 from fungrad.compile.kernels.operations import computed_in
 from fungrad.compile.kernels.orders import shown
 from fungrad.compile.kernels.reads import Line, Lines, straight
@@ -80,10 +80,10 @@ class _Fuser:
                 continue
             if self.views.take(equation):
                 self.spread[equation.outputs[0]] = number
-            elif number not in self.joins and (operations := self._operations(equation)):
-                self._join(number, self._group_for(equation), operations)
+            elif number not in self.joins and (work := self._work_of(equation)).operations:
+                self._join(number, self._group_for(equation), work)
             elif self._reduced_axes(equation):
-                self._join(number, self._group_of_rows(equation), 1)
+                self._join(number, self._group_of_rows(equation), Work(1, 1))
             else:
                 if runs_python(equation.primitive):
                     self._close_all()
@@ -98,19 +98,20 @@ class _Fuser:
 
     # What can be in a kernel
 
-    def _operations(self, equation: Equation) -> int:
-        """Return how many operations an elementwise equation is, or one that reads anywhere; 0 of what can be in no kernel."""
+    def _work_of(self, equation: Equation) -> Work:
+        """Return what an elementwise equation is in a kernel, or one that reads anywhere; `NO_WORK` of what can be in none."""
         primitive, inputs, outputs = equation
         if len(outputs) != 1 or not inputs or not self.types[outputs[0]].size:
-            return 0
+            return NO_WORK
         out = self.types[outputs[0]]
         types = tuple([self.types[v] for v in inputs])
         if is_of_elements(primitive):
-            return operations_of(primitive, types, out, self.machine.scalars)
-        return 2 * len(self._reads(equation))
+            return work_of(primitive, types, out, self.machine.scalars)
+        operations = 2 * len(self._reads(equation))
+        return Work(operations, operations)
 
     def _is_computed(self, equation: Equation) -> bool:
-        return is_of_elements(equation.primitive) and self._operations(equation) > 0
+        return is_of_elements(equation.primitive) and self._work_of(equation).operations > 0
 
     def _reduced_axes(self, equation: Equation) -> tuple[int, ...]:
         """Return the axes of a reduction that kernels have; () of anything else."""
@@ -132,12 +133,13 @@ class _Fuser:
 
     # Which group an equation joins
 
-    def _join(self, number: int, group: Group, operations: int) -> None:
+    def _join(self, number: int, group: Group, work: Work) -> None:
         group.members.append(number)
-        group.operations += operations
+        group.operations += work.operations
+        group.nodes += work.nodes
         for v in self.given[number][0].outputs:
             self.group[v] = group
-        if group.operations * (len(group.cuts) + 1) >= LARGEST:
+        if group.nodes * (len(group.cuts) + 1) >= LARGEST:
             self._close(group)
 
     def _opened(self, space: Shape) -> Group:
@@ -224,6 +226,7 @@ class _Fuser:
         into.axes = group.axes if into.axes is None else into.axes
         into.members += group.members
         into.operations += group.operations
+        into.nodes += group.nodes
         into.cuts |= group.cuts
         for number in group.members:
             for v in self.given[number][0].outputs:

@@ -8,13 +8,14 @@ from fungrad.core.types import Shape
 class Group:
     """Equations that are to be one kernel: the numbers of them, the index space, along which axes of it they reduce."""
 
-    __slots__ = ("axes", "cuts", "members", "open", "operations", "space")
+    __slots__ = ("axes", "cuts", "members", "nodes", "open", "operations", "space")
 
     def __init__(self, space: Shape) -> None:
         self.space = space
         self.axes: tuple[int, ...] | None = None  # no reduction has come so far
         self.members: list[int] = []
         self.operations = 0
+        self.nodes = 0
         self.cuts: frozenset[int] = frozenset()  # of the last axis
         self.open = True
 

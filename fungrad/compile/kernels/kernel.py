@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fungrad.compile.kernels.access import Access, box_text, inside, is_part
+from fungrad.compile.kernels.called import weight_of
 from fungrad.compile.kernels.operations import FUNCTIONS, OPERATIONS, Node, compute, computed_in
 from fungrad.core.cached import cached_property
 from fungrad.core.errors import ExprError
@@ -131,7 +132,11 @@ class Kernel:
     @property
     def work(self) -> int:
         """How many operations on elements it is."""
-        return math.prod(self.space) * len(self.nodes)
+        return math.prod(self.space) * self.weight_of(range(len(self.nodes)))
+
+    def weight_of(self, numbers: Iterable[int]) -> int:
+        """Return how many operations some nodes are."""
+        return weight_of([self.nodes[n] for n in numbers])
 
     @property
     def row_shape(self) -> Shape:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from fungrad.compile.kernels import complexes, functions
+from fungrad.compile.kernels.called import spelled, weight_of
 from fungrad.compile.kernels.narrow import is_narrow
-from fungrad.compile.kernels.operations import NotScalar, computed_in
+from fungrad.compile.kernels.operations import FUNCTIONS, Node, NotScalar, computed_in
 from fungrad.compile.kernels.scalar import OF_INTEGERS, Scalar
 from fungrad.compile.kernels.stored import Stored
 from fungrad.core.primitive import Primitive
@@ -53,9 +54,19 @@ class Namespace(Stored):
         if kind_of(dtype) != "f":
             raise NotScalar(f"{name} of {dtype}")
         wide = self.widened(*operands)
+        if name in FUNCTIONS:
+            return self.convert(self.node(name, wide[0].dtype, *wide), dtype)
         if (safe := functions.SAFE.get(name)) is not None:
             self.require(safe(self, *wide))
         return self.convert(function(self, *wide), dtype)
+
+    def finished(self) -> tuple[Sequence[Node], Sequence[int], Sequence[int]]:
+        """Return the nodes of a kernel, those that have to be true, and where each node that has been recorded is now."""
+        return spelled(self.nodes, dict.fromkeys(self.safe))
+
+    def work(self) -> int:
+        """Return how many operations the nodes are."""
+        return weight_of(self.nodes)
 
 
 def is_of_elements(primitive: Primitive) -> bool:
@@ -82,27 +93,39 @@ def meaning(
     return recorded
 
 
-def operations_of(
+class Work(NamedTuple):
+    """What an elementwise primitive is in a kernel: how many operations, and how many nodes, of which a function that is called is one."""
+
+    operations: int
+    nodes: int
+
+
+NO_WORK = Work(0, 0)
+"""Of what cannot be part of a kernel."""
+
+
+def work_of(
     primitive: Primitive,
     operands: tuple[ArrayType, ...],
     result: ArrayType,
     scalars: Callable[[], Namespace] = Namespace,
-) -> int:
-    """Return how many operations an elementwise primitive is in a kernel; 0 if it cannot be part of one."""
+) -> Work:
+    """Return what an elementwise primitive is in a kernel; `NO_WORK` if it cannot be part of one."""
     dtypes = tuple([t.dtype for t in operands])
     known = all(computed_in(d) is not None for d in dtypes)
-    return _operations_of(primitive, dtypes, result.dtype, scalars) if known else 0
+    return _work_of(primitive, dtypes, result.dtype, scalars) if known else NO_WORK
 
 
 @functools.lru_cache(maxsize=1 << 10)
-def _operations_of(
+def _work_of(
     primitive: Primitive, dtypes: tuple[Any, ...], result: Any, scalars: Callable[[], Namespace]
-) -> int:
+) -> Work:
     namespace = scalars()
     try:
         loads = [namespace.node("load", d, value=i) for i, d in enumerate(dtypes)]
     except NotScalar:
-        return 0
+        return NO_WORK
     if meaning(primitive, namespace, loads, ArrayType((), result)) is None:
-        return 0
-    return max(len(namespace.nodes) - len(loads), 1)
+        return NO_WORK
+    given = len(loads)
+    return Work(max(namespace.work() - given, 1), max(len(namespace.nodes) - given, 1))

@@ -16,7 +16,7 @@ import numpy as np
 
 from fungrad.compile.flow import Choice, ControlFlow, Repeat, Until, runs_python
 from fungrad.compile.kernels.fused import Fused
-from fungrad.compile.kernels.meaning import is_of_elements, operations_of
+from fungrad.compile.kernels.meaning import is_of_elements, work_of
 from fungrad.compile.kernels.operations import DTYPES
 from fungrad.compile.kernels.orders import shown, turned
 from fungrad.compile.kernels.products import is_medium
@@ -161,7 +161,7 @@ class _Outliner:
             return 1
         types = self.expr.types
         return (
-            operations_of(primitive, tuple([types[v] for v in inputs]), types[outputs[0]])
+            work_of(primitive, tuple([types[v] for v in inputs]), types[outputs[0]]).nodes
             if is_of_elements(primitive)
             else OTHERS
         )

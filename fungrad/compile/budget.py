@@ -1,0 +1,61 @@
+"""What compiling may cost: it is to be repaid by the time that it spares, and takes no more than a share of the time of the process."""
+
+from __future__ import annotations
+
+import os
+import time
+
+FIRST = 0.03
+"""About how many seconds of a processor compiling takes, of however short a program, and"""
+PER_LINE = 5e-4
+"""how many more it takes for each line of the program."""
+PATIENCE = 0.5
+"""How often as long as compiling would take NumPy's functions have to have taken: if as much is to come, it is repaid then."""
+SHARE, SHARE_OF_ONE = 0.5, 0.25
+"""How much of the time that the process has run compiling may take; where there is but one processor."""
+AT_ONCE = 0.25
+"""Seconds that it may take beyond that."""
+SLOWEST, FASTEST = 8.0, 0.125
+"""How many times longer, and shorter, than estimated it is taken to last, at most."""
+MEMORY = 0.25
+"""How much the last program counts in how long compiling is taken to last."""
+
+
+class Budget:
+    """What compiling has taken, and may take.
+
+    Threads use it without a lock: what one of them adds may be lost, and is but an estimate.
+    """
+
+    def __init__(self) -> None:
+        self.limited = True
+        self.started = time.perf_counter()
+        self.spent = 0.0
+        self.pace = 1.0
+        """How many times longer than estimated compiling has lasted lately."""
+        alone = (os.cpu_count() or 1) == 1
+        if hasattr(os, "sched_getaffinity"):
+            alone = len(os.sched_getaffinity(0)) == 1
+        self.share = SHARE_OF_ONE if alone else SHARE
+
+    def cost(self, lines: int) -> float:
+        """Return about how many seconds it takes to compile a program of so many lines."""
+        return self.pace * (FIRST + PER_LINE * lines)
+
+    def is_repaid(self, seconds: float, lines: int) -> bool:
+        """Whether a program is worth compiling for which NumPy's functions have taken `seconds` that kernels would spare."""
+        return not self.limited or seconds >= PATIENCE * self.cost(lines)
+
+    def allows(self, seconds: float) -> bool:
+        """Whether compiling may take so many more seconds now."""
+        earned = AT_ONCE + self.share * (time.perf_counter() - self.started)
+        return not self.limited or self.spent + seconds <= earned
+
+    def took(self, seconds: float, lines: int) -> None:
+        """Note how long compiling a program has taken."""
+        self.spent += seconds
+        ratio = seconds / (FIRST + PER_LINE * lines)
+        self.pace += MEMORY * (min(max(ratio, FASTEST), SLOWEST) - self.pace)
+
+
+BUDGET = Budget()

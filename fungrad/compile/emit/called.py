@@ -1,0 +1,70 @@
+"""Writing elementary functions that kernels call, each as a function of LLVM's assembly."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from fungrad.compile.emit.assembly import Assembly
+from fungrad.compile.emit.types import mangled, splat, vector_type
+from fungrad.compile.kernels.called import Body
+from fungrad.compile.kernels.operations import DType
+
+
+class Definition(NamedTuple):
+    """The definition of a function that kernels call.
+
+    Attributes
+    ----------
+    name
+        Of the function: it takes vectors, and where 1 is written if a node that has to be true was not.
+    result
+        The type of what it returns: a vector, or several.
+    declarations
+        Itself, and what it needs.
+    """
+
+    name: str
+    result: str
+    declarations: frozenset[str]
+
+
+@functools.lru_cache(maxsize=1 << 8)
+def definition(names: tuple[str, ...], dtype: DType, count: int, lanes: int) -> Definition:
+    """Return the function that computes elementary functions of the same operands, of so many lanes."""
+    body, lines = Body(names, dtype, count), _Lines()
+    registers: list[str] = []
+    for node in body.nodes:
+        if node.operation == "load":
+            registers.append(f"%x{node.value}")
+        elif node.operation == "constant":
+            registers.append(splat(node.value, node.dtype, lanes))
+        else:
+            given = [registers[i] for i in node.operands]
+            of = body.nodes[node.operands[0]].dtype
+            registers.append(lines.operation(node, of, given, lanes))
+    for number in body.safe:
+        lines.require(registers[number], lanes, "%unsafe")
+    vector = vector_type(dtype, lanes)
+    results = [registers[k] for k in body.results]
+    name = f"@elementary.{'.'.join(names)}.{mangled(vector)}"
+    result = vector if len(results) == 1 else f"{{ {', '.join([vector] * len(results))} }}"
+    lines.do(f"ret {result} {lines.joined(results, vector, result)}")
+    parameters = ", ".join([*[f"{vector} %x{k}" for k in range(count)], "ptr %unsafe"])
+    head = f"define internal fastcc {result} {name}({parameters}) noinline strictfp {{"
+    text = "\n".join([head, *lines.lines, "}"])
+    return Definition(name, result, frozenset([text, *lines.declarations]))
+
+
+class _Lines(Assembly):
+    """The lines of such a function."""
+
+    def joined(self, values: Sequence[str], vector: str, result: str) -> str:
+        """Return vectors as one value."""
+        if len(values) == 1:
+            return values[0]
+        whole = "poison"
+        for k, value in enumerate(values):
+            whole = self.emit(f"insertvalue {result} {whole}, {vector} {value}, {k}")
+        return whole

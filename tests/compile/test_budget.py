@@ -1,0 +1,173 @@
+"""When compiling pays: what it may cost, and what kernels spare."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import fungrad as fg
+import fungrad.numpy as fnp
+from fungrad.compile import budget, tiers
+from fungrad.compile.background import BACKGROUND
+from fungrad.compile.budget import AT_ONCE, FIRST, PATIENCE, PER_LINE, Budget
+from fungrad.compile.worth import share
+from fungrad.core.config import compilation
+from fungrad.lax import fori_loop, scan, while_loop
+from tests.compile.compiling import needs_compiler
+
+X = np.linspace(0.1, 1.0, 10)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The time that `perf_counter` tells there."""
+    now = [100.0]
+    monkeypatch.setattr(budget.time, "perf_counter", lambda: now[0])
+    return now
+
+
+def test_compiling_takes_a_share_of_the_time_of_the_process(clock):
+    found = Budget()
+    assert found.allows(AT_ONCE)
+    assert not found.allows(1.01 * AT_ONCE)
+    clock[0] += 10
+    assert found.allows(AT_ONCE + 9.99 * found.share)
+    assert not found.allows(AT_ONCE + 10.01 * found.share)
+    found.took(AT_ONCE + 10 * found.share, 100)
+    assert not found.allows(0.01)
+    clock[0] += 1
+    assert found.allows(0.9 * found.share)
+
+
+def test_what_compiling_costs_follows_what_it_has_cost(clock):
+    found = Budget()
+    assert found.cost(100) == pytest.approx(FIRST + 100 * PER_LINE)
+    for _ in range(30):
+        found.took(3 * (FIRST + 100 * PER_LINE), 100)
+    assert found.cost(200) == pytest.approx(3 * (FIRST + 200 * PER_LINE), rel=1e-3)
+    for _ in range(60):
+        found.took(1e9, 100)
+    assert found.pace == pytest.approx(budget.SLOWEST)
+    assert found.is_repaid(PATIENCE * found.cost(7), 7)
+    assert not found.is_repaid(0.99 * PATIENCE * found.cost(7), 7)
+
+
+def test_one_processor_gives_a_smaller_share(monkeypatch):
+    monkeypatch.setattr(budget.os, "sched_getaffinity", lambda _: {0}, raising=False)
+    assert Budget().share == budget.SHARE_OF_ONE
+    monkeypatch.setattr(budget.os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+    assert Budget().share == budget.SHARE
+
+
+@pytest.fixture
+def limited(monkeypatch):
+    """A budget that is new, and what asks for kernels meanwhile."""
+    asked, fresh = [], Budget()
+    monkeypatch.setattr(tiers, "BUDGET", fresh)
+    monkeypatch.setattr(BACKGROUND, "add", asked.append)
+    token = compilation.set("background")
+    yield fresh, asked
+    compilation.reset(token)
+
+
+def ticking(monkeypatch, step):
+    """Have the clock go on by so many seconds whenever somebody looks."""
+    ticks = itertools.count()
+    monkeypatch.setattr(tiers.time, "perf_counter", lambda: next(ticks) * step)
+
+
+def test_a_program_is_compiled_once_it_has_taken_as_long_as_that(limited, monkeypatch):
+    fresh, asked = limited
+    ticking(monkeypatch, 1e-3)
+    fresh.started = 0.0
+    f, calls = fg.jit(lambda x: fnp.sin(x) * 2 + x), 0
+    while not asked:
+        f(X)
+        calls += 1
+    seconds = calls * 1e-3
+    assert PATIENCE * FIRST <= seconds <= 2 * PATIENCE * (FIRST + 10 * PER_LINE)
+
+
+def test_programs_that_run_once_are_not_compiled(limited, monkeypatch):
+    """Each call of the function is another program."""
+    _, asked = limited
+    ticking(monkeypatch, 1e-5)
+    for n in range(60):
+        fg.grad(lambda x, n=n: fnp.sum(x * n) * sum([x[0]] * (n + 1)))(X)
+    assert asked == []
+
+
+def test_beyond_the_budget_nothing_is_compiled(limited, monkeypatch):
+    fresh, asked = limited
+    ticking(monkeypatch, 1e-3)
+    fresh.started, fresh.spent = 0.0, 1e9
+    f = fg.jit(lambda x: fnp.sin(x) * 2 + x)
+    for _ in range(200):
+        f(X)
+    assert asked == []
+    fresh.spent = 0.0
+    f(X)
+    assert len(asked) == 1
+
+
+def of(f, *args):
+    return share(fg.make_expr(f)(*args))
+
+
+def test_what_kernels_spare():
+    a = np.ones((300, 300))
+    assert of(lambda x: fnp.sin(x) * 2 + x, X) > 0.95
+    assert of(lambda x: fnp.sum(fnp.exp(x) * x), np.ones(10**6)) > 0.5
+    assert of(lambda x: x @ x, a) < 0.05
+    assert of(lambda x: np.linalg.solve(x, x), a) < 0.05
+    assert of(lambda x: fnp.tanh(x @ x), a) < 0.2
+    assert of(lambda x: x.T, a) > 0.9
+    assert of(lambda x: 1.0, a) == 0.0
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        lambda f, x: fori_loop(0, 50, lambda i, y: f(y), x),
+        lambda f, x: scan(lambda y, _: (f(y), y[0]), x, None, length=50)[0],
+        lambda f, x: while_loop(lambda y: fnp.sum(y) < 0, f, x),
+        lambda f, x: fg.lax.cond(True, f, lambda y: y, x),
+    ],
+)
+def test_what_kernels_spare_in_loops_and_branches(loop):
+    a = np.ones((300, 300))
+    assert of(lambda x: loop(lambda y: fnp.sin(y) * 2, x), X) > 0.8
+    assert of(lambda x: loop(lambda y: y @ y, x), a) < 0.1
+
+
+@needs_compiler
+def test_what_is_not_worth_it_is_left_with_numpy(limited, monkeypatch):
+    """Products of large matrices: it is seen where kernels would be made, and not asked again soon."""
+    fresh, asked = limited
+    a, f = np.ones((300, 300)), fg.jit(lambda x: x @ x + 1)
+    ticking(monkeypatch, 0.1)
+    fresh.started = -1e9
+    for _ in range(5):
+        f(a)
+    (tier,) = asked
+    tier.compile_in_background()
+    assert tier.native is None
+    assert tier.make is not None
+    assert tier.gain < 0.2
+    assert fresh.spent == 0.0
+
+
+@needs_compiler
+def test_what_is_worth_it_is_compiled_and_counted(limited, monkeypatch):
+    fresh, asked = limited
+    f = fg.jit(lambda x: fnp.sin(x) * 2 + x)
+    expected = f(X)
+    ticking(monkeypatch, 0.1)
+    fresh.started = -1e9
+    for _ in range(5):
+        f(X)
+    (tier,) = asked
+    tier.compile_in_background()
+    assert tier.native is not None
+    assert fresh.spent > 0.0
+    np.testing.assert_allclose(f(X), expected, rtol=1e-15)
