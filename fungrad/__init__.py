@@ -47,6 +47,7 @@ from fungrad.core.errors import (
     LeakedTracerError,
     LostDerivativeError,
     MissingRuleError,
+    RetraceWarning,
     StrictConversionWarning,
 )
 from fungrad.core.expr import Equation, Expr
@@ -63,8 +64,8 @@ __version__ = "0.1.0"
 __all__ = [
     "ArrayType", "CheckError", "ConcretizationError", "Equation", "Expr", "ExprError",
     "FrozenRandomWarning", "FungradError", "LeakedTracerError", "LostDerivativeError",
-    "MissingRuleError", "StrictConversionWarning", "Tracer", "at", "checking", "float0",
-    "numpy",
+    "MissingRuleError", "RetraceWarning", "StrictConversionWarning", "Tracer", "at", "checking",
+    "float0", "numpy",
 ]
 _AT_ONCE = len(__all__)
 
@@ -107,7 +108,7 @@ __all__ += ["print_saved_residuals"]
 _are_in("programs.rules.residuals")
 __all__ += ["KeyReuseError"]
 _are_in("random.reuse")
-__all__ += ["show_config"]
+__all__ += ["explain", "show_config"]
 _are_in("reporting")
 __all__ += [
     "checking_leaks", "config", "debug_infs", "debug_key_reuse", "debug_nans", "disable_jit",

@@ -13,6 +13,7 @@ from fungrad.core.errors import FungradError as FungradError
 from fungrad.core.errors import LeakedTracerError as LeakedTracerError
 from fungrad.core.errors import LostDerivativeError as LostDerivativeError
 from fungrad.core.errors import MissingRuleError as MissingRuleError
+from fungrad.core.errors import RetraceWarning as RetraceWarning
 from fungrad.core.errors import StrictConversionWarning as StrictConversionWarning
 from fungrad.core.tracer import Tracer as Tracer
 from fungrad.numpy.at import at as at
@@ -46,6 +47,7 @@ from fungrad.programs.rules.custom_jvp import custom_jvp as custom_jvp
 from fungrad.programs.rules.custom_vjp import custom_vjp as custom_vjp
 from fungrad.programs.rules.residuals import print_saved_residuals as print_saved_residuals
 from fungrad.random.reuse import KeyReuseError as KeyReuseError
+from fungrad.reporting import explain as explain
 from fungrad.reporting import show_config as show_config
 from fungrad.settings import checking_leaks as checking_leaks
 from fungrad.settings import config as config

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from fungrad.reporting import explain, report
+from fungrad.reporting import print_sections, report
 
 
 def main() -> int:
@@ -14,7 +14,7 @@ def main() -> int:
     commands = parser.add_subparsers(metavar="explain")
     errors = commands.add_parser("explain", help="the usual cause of an error, and what to write")
     errors.add_argument("name", nargs="*", help="its class, words of it, or the message itself")
-    errors.set_defaults(run=lambda given: explain(" ".join(given.name)))
+    errors.set_defaults(run=lambda given: print_sections(" ".join(given.name)))
     given = parser.parse_args()
     return int(given.run(given))
 

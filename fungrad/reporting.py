@@ -150,12 +150,48 @@ def _about(message: str, known: Mapping[str, str]) -> list[str]:
     return [t for t, n in held.items() if n == most and n * 2 > len(words)][:2] if most else []
 
 
-def explain(name: str) -> int:
+def explain(about: str | BaseException | type[BaseException] = "") -> None:
+    """Print the usual cause of an error, and what to write, as ``python -m fungrad explain`` does.
+
+    Parameters
+    ----------
+    about
+        The error itself or its class, its message, or words of it; without it, what there is is listed.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> try:
+    ...     fg.jit(lambda x: x if x > 0 else -x)(1.0)
+    ... except fg.ConcretizationError as error:
+    ...     fg.explain(error)  # doctest: +ELLIPSIS
+    ConcretizationError
+    ===================
+    ...
+    """
+    if isinstance(about, type):
+        about = about.__name__
+    elif isinstance(about, BaseException):
+        notes = getattr(about, "__notes__", [])
+        about = "\n".join([str(about), *notes]) or type(about).__name__
+    if not isinstance(about, str):
+        raise TypeError(
+            f"explain takes an error, its class, its message or words of it; got {about!r:.60} of type {type(about).__name__}"
+        )
+    print_sections(about)
+
+
+_MORE = re.compile(r"python -m fungrad explain (\w+)")
+
+
+def print_sections(name: str) -> int:
     """Print the sections whose headings hold a name, or those that say most of its words, or all headings; return 1 if there is none.
 
     The name may be a message.
     """
     known = explanations()
+    told = _MORE.search(name)  # by a message, at its end
+    name = name if told is None else told[1]
     titles = [title for title in known if name.lower() in title.lower()]
     topic = next((topic for part, topic in SECTIONS.items() if part in name), None)
     if topic is not None:

@@ -125,11 +125,11 @@ def test_a_message_ends_with_the_command_that_explains_it():
 
 
 def test_sections_are_found_by_a_word(capsys):
-    assert reporting.explain("vmap") == 0
+    assert reporting.print_sections("vmap") == 0
     assert capsys.readouterr().out.startswith("Axes of vmap\n============\n\nAll mapped axes")
-    assert reporting.explain("") == 0
+    assert reporting.print_sections("") == 0
     assert capsys.readouterr().out.split("\n  ")[1] == "ConcretizationError"
-    assert reporting.explain("nonsense") == 1
+    assert reporting.print_sections("nonsense") == 1
     assert capsys.readouterr().out.startswith("Nothing is said of 'nonsense'. There is:")
 
 
@@ -144,8 +144,39 @@ def test_sections_are_found_by_a_word(capsys):
     ],
 )
 def test_sections_are_found_by_words_and_by_messages(words, heading, capsys):
-    assert reporting.explain(words) == 0
+    assert reporting.print_sections(words) == 0
     assert capsys.readouterr().out.startswith(heading)
+
+
+def raised(function):
+    with pytest.raises(Exception, match=r".") as error:
+        function()
+    return error.value
+
+
+@pytest.mark.parametrize(
+    ("about", "heading"),
+    [
+        ("vmap", "Axes of vmap"),
+        (fg.LeakedTracerError, "LeakedTracerError"),
+        (raised(lambda: fg.jit(bool)(1.0)), "ConcretizationError"),
+        (str(raised(lambda: fg.jit(bool)(1.0))), "ConcretizationError"),
+        (raised(lambda: fg.jit(np.add)(np.ones(2), np.ones(3))), "Shapes and dtypes"),
+        (raised(lambda: fg.vmap(np.add)(np.ones(2), np.ones(3))), "Axes of vmap"),
+        (raised(lambda: np.ones(2) + np.ones(3)), "Shapes and dtypes"),
+    ],
+    ids=str,
+)
+def test_errors_classes_messages_and_words_are_explained(about, heading, capsys):
+    assert fg.explain(about) is None
+    assert capsys.readouterr().out.startswith(heading)
+
+
+def test_explain_of_nothing_lists_and_of_another_thing_is_refused(capsys):
+    fg.explain()
+    assert "ConcretizationError" in capsys.readouterr().out
+    with pytest.raises(TypeError, match="explain takes an error, its class, its message or words"):
+        fg.explain(3)
 
 
 def test_the_page_is_in_the_wheel():

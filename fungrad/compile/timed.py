@@ -6,7 +6,6 @@ time. So it is compiled once more, for as long as somebody observes.
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 import weakref
@@ -19,6 +18,7 @@ import numpy as np
 from fungrad.compile.emit.python import PythonSource
 from fungrad.compile.lower import Program
 from fungrad.core.backend import target_of
+from fungrad.core.errors import line_name
 from fungrad.core.observing import Span, tell
 from fungrad.core.primitive import Primitive
 
@@ -100,8 +100,8 @@ class TimedFunction:
             return self._function(*arguments, **options)
         finally:
             frame = sys._getframe(1)  # at the user's line, where that is known
-            file = os.path.basename(frame.f_code.co_filename)
-            line = file if file.startswith("<fungrad") else f"{file}:{frame.f_lineno}"
+            file = frame.f_code.co_filename
+            line = file if file.startswith("<fungrad") else line_name(file, frame.f_lineno)
             tell(self._kind, self._name, start, line=line)
 
     def __getattr__(self, name: str) -> Any:

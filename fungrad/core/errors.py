@@ -7,6 +7,7 @@ import contextvars
 import functools
 import linecache
 import os
+import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -154,6 +155,18 @@ class StrictConversionWarning(Explained, UserWarning):
     """
 
 
+class RetraceWarning(Explained, UserWarning):
+    """A line has functions traced again and again: it calls `jit` in a loop, or arguments are others in each call.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import fungrad as fg
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", fg.RetraceWarning)  # raise it
+    """
+
+
 def user_source() -> Place | None:
     """Return the place in the user's own code that runs now."""
     frame, _ = user_frame()
@@ -197,8 +210,16 @@ def describe_source(source: Source | None) -> str:
         return "an unknown line"
     code, line = source[0], line_of(source)
     text = linecache.getline(code.co_filename, line).strip()
-    place = f"{os.path.basename(code.co_filename)}:{line} (in {code.co_name}{of_what})"
+    place = f"{line_name(code.co_filename, line)} (in {code.co_name}{of_what})"
     return f"{place}: {text}" if text else place
+
+
+def line_name(file: str, line: int) -> str:
+    """Return ``file.py:12``, or what IPython calls the line if it is one of its cells: ``Cell In[2], line 12``."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    name_of_cell = getattr(getattr(shell, "compile", None), "format_code_name", None)
+    cell = None if name_of_cell is None else name_of_cell(file)
+    return f"{os.path.basename(file)}:{line}" if cell is None else f"{' '.join(cell)}, line {line}"
 
 
 def line_in(error: Exception) -> str:
@@ -241,24 +262,17 @@ def raised_inside(error: BaseException) -> bool:
     return str(name).partition(".")[0] in ("fungrad", "numpy", "scipy")
 
 
-_HINTS = {
-    "Iterator operand": "numpy.nditer works on the memory of arrays, and a tracer has none: iterate over x.ravel(), over "
-    "the indices in numpy.ndindex(x.shape), or write the loop with operations on whole arrays",
-    "output must be an array": "where `out` is a traced array, use the function of fungrad.numpy in place of the method of a NumPy "
-    "array: fungrad.numpy.cumsum(a, out=x) for a.cumsum(out=x)",
-    "expected a sequence of integers": "shapes must be known when a function is traced: take them from x.shape, or name the "
-    "argument in static_argnums or static_argnames of jit",
-    "Tracer": "a Tracer stands for an array while a function is traced. Use the function of fungrad.numpy or "
-    "fungrad.scipy that does the same; where only the values matter, x.item() and x.tolist() give them",
-}
-"""What to say of errors that others raise because they are given a tracer, by a part of their message."""
-
-
 def _add_hint(error: BaseException) -> None:
-    if type(error) is not TypeError or getattr(error, "__notes__", []):
+    if getattr(error, "__notes__", []):
+        return
+    from fungrad.core.hints import hint_for, note_for  # only errors need it
+
+    if type(error) is not TypeError:
+        if (note := note_for(error)) is not None:
+            error.add_note(note)
         return
     message = str(error)
-    hint = next((hint for part, hint in _HINTS.items() if part in message), None)
+    hint = hint_for(message)
     if hint is None or "\nat " in message or hasattr(error, _OURS):
         return
     if raised_inside(error):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from typing import Any
 
@@ -9,11 +10,13 @@ import numpy as np
 
 from fungrad.core.errors import ConcretizationError, LostDerivativeError, here
 from fungrad.core.frames import (
+    ARRAYS,
     at_index,
     at_store,
     called_in,
     innermost_frame,
     names_in,
+    outwards,
     package_of,
     user_frame,
 )
@@ -91,6 +94,31 @@ INDEX = (
 )
 
 
+def float_index(type_: ArrayType) -> str:
+    """Return what to say of a tracer of that type, which is of no integers, that picks elements of an array."""
+    return (
+        f"this one is a tracer of type {type_}. Write x[i.astype(int)]; no derivative flows through an index (between "
+        "elements, fungrad.numpy.interp has one)"
+    )
+
+
+def check_no_float_index(type_: ArrayType) -> None:
+    """Raise if the user's line is ``array[tracer]``, with an array of NumPy and a tracer that is of no integers."""
+    frame = innermost_frame()
+    if frame is not None and at_index(frame):
+        raise refused(
+            LostDerivativeError,
+            f"at {here()}\nindices are integers, and {float_index(type_)}. To index a NumPy array with it, write "
+            "fungrad.numpy.array(a)[i.astype(int)].",
+        )
+
+
+FLOAT = (
+    "Where it has a value, write int(i), through which no derivative flows; elements of an array are picked by x[i.astype(int)], "
+    "and those of a list by fungrad.numpy.array(items)[i.astype(int)]."
+)
+
+
 _IN_PLACE = ("fill", "itemset", "partition", "put", "sort")
 
 
@@ -111,8 +139,19 @@ def instead_of_method(written: str, function: Any) -> str | None:
     return f"NumPy does not let `{written}`, a method of a NumPy array, take a traced one. {advice}"
 
 
+def vectorizes() -> bool:
+    """Whether NumPy's `vectorize` runs, which the user has called."""
+    inner = itertools.takewhile(lambda frame: package_of(frame) in ARRAYS, outwards())
+    return any(isinstance(frame.f_locals.get("self"), np.vectorize) for frame in inner)
+
+
 def instead_of_numpy() -> str:
     """Return what to write in place of NumPy's function that the user's line calls; "" if it calls none."""
+    if vectorizes():
+        return (
+            "numpy.vectorize runs a function on the numbers of an array, one by one: write fungrad.numpy.vectorize(f)(x), or "
+            "fungrad.vmap(f)(x)."
+        )
     frame = innermost_frame()
     written, function = ("", None) if frame is None else called_in(frame)
     if isinstance(getattr(function, "__self__", None), np.ufunc):
@@ -126,8 +165,6 @@ def instead_of_numpy() -> str:
     name = getattr(function, "__name__", "")
     if isinstance(function, type) and issubclass(function, np.generic):
         return f"`{written}` makes a number: write x.astype({written}) for an array of that dtype."
-    if function is np.vectorize:
-        return f"`{written}` runs a function on the numbers of an array: write fungrad.numpy.vectorize(f)(x)."
     if isinstance(function, type) or module.partition(".")[0] != "numpy":
         return instead_of_method(written, function) or ""
     ours: Any = sys.modules.get("fungrad")

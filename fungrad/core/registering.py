@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.annotations import signature
 from fungrad.core.foreign import plain_form
 
 EVERYTHING = "Arguments and results of transformed functions are arrays, numbers and pytrees (tuples, lists, dicts, ...) of them."
@@ -37,6 +38,35 @@ def how_to_register(value: Any) -> str:
             f"It is a dataclass that is not registered as a pytree: write fungrad.tree_util.register_dataclass({name}{which}) "
             f"once, below the class{'' if which else ', or @fungrad.tree_util.register_dataclass above it'}."
         )
+    if hasattr(cls, "model_construct"):  # a model of pydantic
+        return (
+            f"{EVERYTHING} A model of pydantic is one once it is registered: write fungrad.tree_util.register_pytree_node({name}, "
+            f"lambda m: ([*vars(m).values()], tuple(vars(m))), lambda names, values: {name}.model_construct(**dict(zip(names, "
+            "values)))) once, below the class."
+        )
     if hasattr(value, "__dict__") and cls.__module__ != "builtins" and not _is_function(value):
-        return f"{EVERYTHING} An object that holds arrays is one once fungrad.tree_util.register_pytree_node knows {name}."
+        return f"{EVERYTHING} An object that holds arrays is one once {_registered(value)}"
     return ""
+
+
+def _registered(value: Any) -> str:
+    """Return what to write below the class of an object with attributes."""
+    cls = type(value)
+    name, held = cls.__name__, vars(value)
+    meta = [n for n, x in held.items() if isinstance(x, _NO_ARRAYS) or _is_function(x)]
+    data = [n for n in held if n not in meta]
+    if not held or not all(n.isidentifier() for n in held):
+        return f"fungrad.tree_util.register_pytree_node knows {name}."
+    try:
+        signature(cls).bind(**held)
+    except (TypeError, ValueError):  # it is made of other things than it holds
+        made = f"m = object.__new__({name}); m.__dict__.update(zip({data}, arrays), **dict(zip({meta}, static)))"
+        arrays, static = ("".join([f"m.{n}, " for n in names]) for names in (data, meta))
+        return (
+            f"its class is registered: write once, below it,\n\n    def unflatten(static, arrays):\n        {made}\n        return m\n\n"
+            f"    fungrad.tree_util.register_pytree_node({name}, lambda m: (({arrays}), ({static})), unflatten)\n\n"
+        )
+    return (
+        f"its class is registered: write fungrad.tree_util.register_dataclass({name}, data_fields={data}, meta_fields={meta}) "
+        "once, below the class."
+    )

@@ -166,8 +166,10 @@ class Tracer:
     @api_boundary
     def __index__(self) -> int:
         if self._type.dtype.kind not in "iu":
+            from fungrad.core.refusals import FLOAT  # which most programs do not need
+
             raise TypeError(
-                f"only integers can be an index, a length or a shape, not a tracer of {self._type}"
+                f"only integers can be an index, a length or a shape, not a tracer of {self._type}. {FLOAT}"
             )
         value = self._number("its use as a Python integer (an index, a length, a shape)", "INDEX")
         return int(value.__index__())
@@ -202,6 +204,7 @@ class Tracer:
             return np.array(value, dtype)  # never the trace's own
         refusals.check_not_assigned(self._type)
         refusals.check_no_method(self._type)
+        refusals.check_no_float_index(self._type)
         advice = (
             "Use the function of the same name in fungrad.numpy (fnp.array or fnp.stack for lists that hold tracers) "
             "or, for one of SciPy, in fungrad.scipy; if a constant is what you want, x.tolist() gives the values."

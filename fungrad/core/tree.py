@@ -18,6 +18,7 @@ from fungrad.core.nodes import register_dataclass as register_dataclass
 from fungrad.core.nodes import register_node as register_node
 from fungrad.core.paths import NAMESPACE, difference, flatten_with_path, keystr, prefix_difference
 from fungrad.core.tracer import Tracer
+from fungrad.core.types import shown
 
 TreeDef = optree.PyTreeSpec
 IsLeaf = Callable[[Any], bool] | None
@@ -213,6 +214,15 @@ def _check_kinds(prefix: TreeDef, full: TreeDef) -> None:
         if a.type is not b.type:
             raise ValueError(f"{a} is no prefix of {b}: another kind of node")
         pending += zip(a.children(), b.children(), strict=True)
+
+
+def shown_tree(tree: Any) -> str:
+    """Return how a tree is called in a message: if what it holds is long, by its structure."""
+    kind, text = type(tree).__name__, shown(tree)
+    if not text.startswith("an object"):
+        return f"{kind} {text}"
+    known = structure(tree)
+    return f"{text} of type {kind}" if known == LEAF else f"{kind} of structure {known}"
 
 
 def hides_tracers(x: Any) -> bool:

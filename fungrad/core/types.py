@@ -287,7 +287,7 @@ def type_of(value: Any) -> ArrayType:
     from fungrad.core.registering import EVERYTHING, how_to_register  # few programs need it
 
     raise TypeError(
-        f"{_shown(value)} of type {cls.__name__} is not an array or a number. {how_to_register(value) or EVERYTHING}"
+        f"{shown(value)} of type {cls.__name__} is not an array or a number. {how_to_register(value) or EVERYTHING}"
     )
 
 
@@ -296,10 +296,19 @@ def quick_type(x: Any) -> ArrayType | None:
     return native_type(x.shape, x.dtype) if type(x) is np.ndarray else type_of(x)
 
 
-def _shown(value: Any) -> str:
-    """Return how an object is called in a message: not by a table of its contents."""
-    text = repr(value)
-    return text if len(text) < 200 and "\n" not in text else "an object"
+def shown(value: Any) -> str:
+    """Return how an object is called in a message: not by a table of its contents.
+
+    That of a table may fail, where tracers are in it.
+    """
+    shape = getattr(value, "shape", None)
+    try:
+        text = repr(value)
+    except Exception:  # of whatever kind a class raises
+        text = ""
+    if text and len(text) < 200 and "\n" not in text:
+        return text
+    return f"an object of shape {shape}" if isinstance(shape, tuple) and shape else "an object"
 
 
 def _weak(dtype: np.dtype[Any]) -> bool:

@@ -30,7 +30,14 @@ from fungrad.primitives.shaping import full, zeros_like
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
     empty = type(indices) in (list, tuple) and not len(indices)
     x, index = as_tracer(a), np.zeros(0, np.intp) if empty else strong(indices)
-    check_cast(index.dtype, np.dtype(np.intp), "same_kind")
+    try:
+        check_cast(index.dtype, np.dtype(np.intp), "same_kind")
+    except TypeError as error:
+        if type(index) is not Tracer:
+            raise
+        from fungrad.core.refusals import float_index  # only errors need it
+
+        raise TypeError(f"{error}: indices are integers, and {float_index(index._type)}") from None
     if index.dtype.kind == "b":
         index = cast(as_tracer(index), np.dtype(np.int64))
     x, axis = along(x, axis)

@@ -191,6 +191,8 @@ def _parsed(
     except ConcretizationError:
         raise
     except (TypeError, IndexError, ValueError) as error:
+        if str(error).startswith(f"{_INTEGERS}, and"):  # which says more than NumPy
+            raise
         _raise_as_numpy(x, key, error)
     return tuple(items), arrays, distinct
 
@@ -236,11 +238,15 @@ def _index_array(item: Any) -> Any:
         except TypeError:
             array = np.asarray(item)
     if array.dtype.kind not in "iub":
-        advice = (
-            f"; this one is {array.dtype}: write i.astype(int)" if type(array) is Tracer else ""
-        )
-        raise IndexError(f"arrays used as indices must be of integer (or boolean) type{advice}")
+        if type(array) is Tracer:
+            from fungrad.core.refusals import float_index  # only errors need it
+
+            raise IndexError(f"{_INTEGERS}, and {float_index(array._type)}")
+        raise IndexError(_INTEGERS)
     return array
+
+
+_INTEGERS = "arrays used as indices must be of integer (or boolean) type"
 
 
 def _places(mask: Any, shape: Shape) -> Any:

@@ -100,7 +100,9 @@ def known_outside(index: Any, n: int) -> np.ndarray[Any, Any]:
 def check_along(index: ArrayType, axis: Any, ndim: int) -> None:
     """Raise NumPy's errors for indices along an axis of an array, of None the flattened one."""
     if index.dtype.kind not in "iu":
-        raise IndexError("`indices` must be an integer array")
+        from fungrad.core.refusals import float_index  # only errors need it
+
+        raise IndexError(f"`indices` must be an integer array, and {float_index(index)}")
     if axis is None and index.ndim != 1:
         raise ValueError("when axis=None, `indices` must have a single dimension.")
     if axis is not None and index.ndim != ndim:

@@ -8,7 +8,7 @@ through loops. Names, order of arguments and numbers are those of optax (DeepMin
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -68,6 +68,16 @@ class GradientTransformation(NamedTuple):
     update: TransformUpdateFn
 
 
+def _no_attribute(self: GradientTransformation, name: str) -> Any:
+    from fungrad.optim.mistakes import no_method  # only errors need it
+
+    raise no_method(name)
+
+
+if not TYPE_CHECKING:  # to type checkers it has no other attributes
+    GradientTransformation.__getattr__ = _no_attribute
+
+
 class GradientTransformationExtraArgs(GradientTransformation):
     """A transformation whose `update` takes additional arguments by name; it ignores those that it does not know."""
 
@@ -86,8 +96,19 @@ def zero_like(x: Any, dtype: Any = None) -> Any:
 def tree_map(f: Callable[..., Any], updates: Any, *rest: Any) -> Any:
     """Apply f to all leaves; where the first tree has None, so has the result, whatever the others have.
 
-    NumPy's products of a number and an array of bfloat16 are float32: these are rounded once, when f is done.
+    NumPy's products of a number and an array of bfloat16 are float32: these are rounded once, when f is done. Leaves in one
+    place have one shape, or are single numbers: what would broadcast is a mistake.
     """
+
+    def alike(x: Any, *others: Any) -> Any:
+        _check_shapes(x, others)
+        return f(x, *others)
+
+    return broadcasting_map(alike if rest else f, updates, *rest)
+
+
+def broadcasting_map(f: Callable[..., Any], updates: Any, *rest: Any) -> Any:
+    """Apply f as `tree_map` does, to leaves of whatever shapes."""
 
     def one(x: Any, *others: Any) -> Any:
         if x is None:
@@ -97,6 +118,15 @@ def tree_map(f: Callable[..., Any], updates: Any, *rest: Any) -> Any:
         return result if dtype is None or dtype.kind != "V" else rounded(result, dtype, others)
 
     return tree.map(one, updates, *rest, is_leaf=lambda x: x is None)
+
+
+def _check_shapes(x: Any, others: tuple[Any, ...]) -> None:
+    shape = getattr(x, "shape", ())
+    for other in others:
+        if getattr(other, "shape", shape) != shape and other.size != 1:
+            raise ValueError(
+                f"arrays of the shapes {tuple(shape)} and {tuple(other.shape)} are in one place of the trees"
+            )
 
 
 def rounded(x: Any, dtype: np.dtype[Any], others: tuple[Any, ...]) -> Any:
@@ -273,7 +303,15 @@ def apply_updates(params: T, updates: Updates) -> T:
     >>> optim.apply_updates({"w": np.ones(2)}, {"w": np.array([0.5, -0.5])})
     {'w': array([1.5, 0.5])}
     """
-    return tree_map(_added, params, updates)
+    try:
+        return tree_map(_added, params, updates)
+    except (TypeError, ValueError) as error:
+        from fungrad.optim.mistakes import apply_error  # only errors need it
+
+        new = apply_error(params, updates, error)
+        if new is error:
+            raise
+        raise new from error
 
 
 def _added(param: Any, update: Any) -> Any:

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from fungrad.core.errors import api_boundary
 from fungrad.core.glossary import Glossary
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 PARAMETERS = {
     "accumulator_dtype": "The dtype of what is kept; by default that of the parameters.",
@@ -60,6 +68,68 @@ IMPORTS = {
 }
 """How the modules that examples use are imported."""
 
-GLOSSARY = Glossary(PARAMETERS, {}, IMPORTS)
+_MADE = ("Optimizer", "GradientTransformation", "GradientTransformationExtraArgs")
+
+
+def boundary(function: F) -> F:
+    """Decorate a public function; one that makes a transformation says what is wrong with its arguments and those of `update`."""
+    if function.__annotations__.get("return") not in _MADE:
+        return api_boundary(function)
+    name = function.__name__
+    kinds = inspect.signature(function).parameters
+    first = next(iter(kinds.values()), None)
+    rated = first is not None and first.name == "learning_rate" and first.default is first.empty
+
+    @functools.wraps(function)
+    def make(*args: Any, **kwargs: Any) -> Any:
+        if not kinds.keys() >= kwargs.keys():
+            from fungrad.optim.mistakes import unknown_arguments  # only errors need it
+
+            if (error := unknown_arguments(name, [*kinds], kwargs)) is not None:
+                raise error
+        if rated and (args or "learning_rate" in kwargs):
+            rate = args[0] if args else kwargs["learning_rate"]
+            if rate is None or isinstance(rate, (str, dict, list, tuple)):
+                from fungrad.optim.mistakes import check_rate  # only errors need it
+
+                check_rate(name, rate)
+        return _checked(name, function(*args, **kwargs))
+
+    return api_boundary(make)  # type: ignore[return-value]
+
+
+def _checked(name: str, tx: Any) -> Any:
+    """Return a transformation whose `update` says what is wrong with its arguments if it fails."""
+    plain = getattr(tx.update, "_unchecked", tx.update)
+
+    @functools.wraps(plain)
+    def update(*args: Any, **kwargs: Any) -> Any:
+        try:
+            result = plain(*args, **kwargs)
+        except (TypeError, ValueError, AttributeError, LookupError) as error:
+            from fungrad.optim.mistakes import update_error  # only errors need it
+
+            new = update_error(name, tx.init, _arguments(args, kwargs), error)
+            if new is error:
+                raise
+            raise new from error
+        if args and args[0] is None:
+            from fungrad.optim.mistakes import check_not_none
+
+            check_not_none(name, tx.init, _arguments(args, kwargs)[1])
+        return result
+
+    checked: Any = api_boundary(update)
+    checked._unchecked = plain
+    return tx._replace(update=checked)
+
+
+def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """Return the updates, the state and the parameters that `update` is called with, as far as they are given."""
+    names = ("updates", "state", "params")[len(args) :]
+    return [*args, *[kwargs[name] for name in names if name in kwargs]]
+
+
+GLOSSARY = Glossary(PARAMETERS, {}, IMPORTS, boundary)
 public, public_like = GLOSSARY.public, GLOSSARY.public_like
 """The documentation of `fungrad.optim` is whole: what docstrings leave out is added from the glossary."""

@@ -23,7 +23,7 @@ from fungrad.optim.base import (
     Params,
     Updated,
     Updates,
-    tree_map,
+    broadcasting_map,
 )
 
 Transformation = TypeVar("Transformation", bound=GradientTransformation)
@@ -70,7 +70,7 @@ def in_single(tx: Transformation, *squares: str) -> Transformation:
         scaled, after = tx.update(wide(updates), wide(state), wide(params), **extra_args)
         kept = [getattr(state, name) for name in (*squares, "mu") if hasattr(state, name)]
         like = [x for x in kept if _structure(x) == _structure(updates)]
-        return tree_map(_as_all, scaled, updates, *like), _state(after, state, squares)
+        return broadcasting_map(_as_all, scaled, updates, *like), _state(after, state, squares)
 
     return type(tx)(tx.init, update)
 
@@ -92,10 +92,11 @@ def _as_all(x: Any, *operands: Any) -> Any:
 def _state(after: Any, before: Any, squares: tuple[str, ...]) -> Any:
     """Return a state in the dtypes of the last one."""
     within = {
-        name: tree_map(_bounded, getattr(after, name), getattr(before, name)) for name in squares
+        name: broadcasting_map(_bounded, getattr(after, name), getattr(before, name))
+        for name in squares
     }
     after = after._replace(**within) if within else after
-    return tree_map(as_short, after, before)
+    return broadcasting_map(as_short, after, before)
 
 
 def _bounded(x: Any, old: Any) -> Any:

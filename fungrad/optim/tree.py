@@ -11,7 +11,7 @@ import numpy as np
 import fungrad.numpy as fnp
 from fungrad import tree as trees
 from fungrad.nn.precision import array
-from fungrad.optim.base import Number, T, tree_map
+from fungrad.optim.base import Number, T, broadcasting_map, tree_map
 from fungrad.optim.glossary import public, public_like
 from fungrad.optim.moments import (
     bias_correction,
@@ -149,7 +149,7 @@ def add_scale(tree_x: T, scalar: Number, tree_y: PyTree) -> T:
     >>> optim.tree.add_scale([1, 2], 3, [10, 20])
     [31, 62]
     """
-    return tree_map(lambda x, y: x + scalar * y, tree_x, tree_y)
+    return broadcasting_map(lambda x, y: x + scalar * y, tree_x, tree_y)
 
 
 @public

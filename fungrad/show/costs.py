@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fungrad.core.errors import api_boundary, describe_source
+from fungrad.show.labels import called
 from fungrad.show.running import Run, Seen, prepare
 from fungrad.show.tables import Column, Table, counted, duration, in_bytes, quantity
 from fungrad.transforms.call import check_callable
@@ -192,7 +193,7 @@ def table(fun: Callable[..., Any], *, repeat: int = 3) -> Callable[..., CostTabl
 
     @api_boundary
     def listed(*args: Any, **kwargs: Any) -> CostTable:
-        jitted, lowered, leaves = prepare("table", fun, args, kwargs)
+        _, lowered, leaves = prepare("table", fun, args, kwargs)
         expr = lowered.simplified
         effect = any(e.primitive.effect for e in expr.equations)
         runs = []
@@ -202,7 +203,7 @@ def table(fun: Callable[..., Any], *, repeat: int = 3) -> Callable[..., CostTabl
                 runs[-1](expr, leaves)
         first = runs[0].seen
         rows = [_row(x, min(run.seen[key].seconds for run in runs)) for key, x in first.items()]
-        title = f"{jitted.name}: {counted(len(rows), 'equation')}"
+        title = f"{called(fun)}: {counted(len(rows), 'equation')}"
         return CostTable(title, _COLUMNS, rows, _sum("total", rows))
 
     return listed

@@ -19,6 +19,7 @@ from fungrad.core.expr import Calling, Expr
 from fungrad.core.paths import KeyPath, SequenceKey, keystr, paths_of
 from fungrad.rewrite.reverse import Joint, joint_expr
 from fungrad.show.dot import dot_of
+from fungrad.show.labels import called
 from fungrad.show.model import Scene
 from fungrad.show.scenes import Shown, scene_of
 from fungrad.show.svg import svg_of
@@ -181,20 +182,20 @@ def graph(
 
     @api_boundary
     def drawn(*args: Any, **kwargs: Any) -> Graph:
-        name = name_of(fun)
-        traced = trace_abstractly(f"graph({name})", fun, args, kwargs)
+        title = called(fun)
+        traced = trace_abstractly(f"graph({name_of(fun)})", fun, args, kwargs)
         inputs = [f"captured {i}" for i in range(traced.expr.captured)]
         inputs += argument_names(fun, args, kwargs)
         outputs = [f"result{keystr(path)}" for path in paths_of(traced.structure)]
         expr = _entered(traced.expr)
         if backward:
-            name += ", forward and backward"
+            title += ", forward and backward"
             shown = _with_backward(expr, inputs, outputs, simplified)
         else:
             expr = simplify(expr) if simplified else expr
             sources = [*expr.sources] or [None] * len(expr.equations)
             shown = Shown("", expr, inputs, outputs, sources)
-        return Graph(name, shown.expr, scene_of(shown, most, depth, kernels))
+        return Graph(title, shown.expr, scene_of(shown, most, depth, kernels))
 
     return drawn
 

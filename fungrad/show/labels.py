@@ -9,11 +9,27 @@ from typing import Any
 from fungrad.core.errors import InDerivative, Source, line_of, resolve_source
 from fungrad.core.expr import Calling, Expr, format_value, variable_names
 from fungrad.core.primitive import Primitive
+from fungrad.core.transformed import Transformed
 from fungrad.programs.loops.scan import Scan
 from fungrad.programs.loops.while_loop import While
+from fungrad.transforms.call import name_of
+from fungrad.transforms.jit import Jitted
 
 LONG = 44
 """Characters of a label at most."""
+
+
+def called(fun: Any) -> str:
+    """Return how a function is called in a title, with what has been made of it: ``grad(loss)``.
+
+    What `jit` makes is the function itself.
+    """
+    if isinstance(fun, Jitted):
+        return called(fun.recipe()[1][0])
+    if isinstance(fun, Transformed):
+        transform, parts = fun.recipe()
+        return f"{transform.__name__.lstrip('_')}({called(parts[0])})"
+    return name_of(fun)
 
 
 def programs_of(primitive: Primitive) -> list[tuple[str, Expr]]:

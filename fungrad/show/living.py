@@ -19,6 +19,7 @@ from fungrad.compile.steps import (
 )
 from fungrad.core.errors import api_boundary, describe_source
 from fungrad.show.costs import shortened
+from fungrad.show.labels import called
 from fungrad.show.tables import Column, Table, counted, in_bytes, quantity
 from fungrad.transforms.call import check_callable
 from fungrad.transforms.jit import Jitted, jit
@@ -268,7 +269,7 @@ def memory(fun: Callable[..., Any], *, kernels: bool = False) -> Callable[..., M
         given = sum(t.nbytes for t in lowered.in_types)
         constants = sum(steps.types[v].nbytes for v in steps.constants if steps.types[v].shape)
         beside = f"beside {quantity(given, 'B')} of arguments and {quantity(constants, 'B')} of constants"
-        title = f"{jitted.name}: {quantity(peak, 'B')} at the peak, {beside}"
+        title = f"{called(fun)}: {quantity(peak, 'B')} at the peak, {beside}"
         table = MemoryTable(title, _COLUMNS, _holders(steps, known, peak) if peak else [])
         table.peak, table.given, table.constants = peak, given, constants
         table.moments = list(_moments(steps, known))

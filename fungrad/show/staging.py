@@ -14,6 +14,7 @@ from fungrad.core.collection import no_collection
 from fungrad.core.errors import api_boundary
 from fungrad.core.expr import Expr
 from fungrad.show.html import expression
+from fungrad.show.labels import called
 from fungrad.show.tables import STYLE, counted, duration, safely
 from fungrad.transforms.call import check_callable
 from fungrad.transforms.jit import Jitted, jit
@@ -181,7 +182,7 @@ def stages(fun: Callable[..., Any]) -> Callable[..., Stages]:
             Stage("code", code, writing, counted(len(code.splitlines()), "line"), code),
             *_native(simplified),
         ]
-        return Stages(f"{known.name}, stage by stage", pipeline)
+        return Stages(f"{called(fun)}, stage by stage", pipeline)
 
     return staged
 

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fungrad.core import tree
+from fungrad.core.annotations import signature
 from fungrad.core.errors import here
 from fungrad.core.registering import how_to_register
-from fungrad.core.types import type_of
+from fungrad.core.types import shown, type_of
 
 
 def no_reduce_axes(transform: str) -> NotImplementedError:
@@ -32,6 +33,57 @@ def argument_place(
     return "argument {!r}{}".format(*paths[leaf])
 
 
+def axes_by_name(fun: Any, in_axes: Mapping[Any, Any], label: str) -> TypeError:
+    """Return the error for axes by the names of the arguments, or for a tree that the tuple of arguments is left out of."""
+    names = _names_of(fun)
+    if {*in_axes} <= {*names}:
+        fix = f"in_axes={_as_tuple([repr(in_axes.get(name, 0)) for name in names])}"
+        said = f"Axes go by position: write {fix}"
+    else:
+        said = (
+            "It is a tuple with an entry for each argument: for the tree of a first argument that is a dict, write "
+            f"in_axes=({dict(in_axes)!r},)"
+        )
+    return TypeError(
+        f"{label}: in_axes must be an integer, None, or a tuple with one of these, or a tree of them, for each positional argument; "
+        f"got the dict {dict(in_axes)!r}. {said}"
+    )
+
+
+def _names_of(fun: Any) -> list[str]:
+    """Return the names of the arguments that a function takes by position."""
+    try:
+        given = signature(fun).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in given if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+
+def _as_tuple(parts: Sequence[str]) -> str:
+    return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
+
+
+def unlike_arguments(in_axes: Any, args: Sequence[Any], error: ValueError) -> ValueError:
+    """Return the error for axes that are no prefix of the arguments: with those that would be."""
+    if not isinstance(in_axes, tuple) or len(in_axes) != len(args):
+        return error
+    parts, wrong = [], []
+    for i, (axes, x) in enumerate(zip(in_axes, args, strict=True)):
+        try:
+            tree.broadcast_prefix(axes, x, "")
+        except ValueError:
+            wrong.append(i)
+            whole = repr(tree.map(lambda _: 0, x))
+            parts.append(whole if len(whole) < 100 else "0")
+        else:
+            parts.append(repr(axes))
+    if not wrong:
+        return error
+    return ValueError(
+        f"{error}. For argument {wrong[0]} write one axis for all of it, or a tree of axes like it: in_axes={_as_tuple(parts)}"
+    )
+
+
 def no_type(
     args: Sequence[Any], kwargs: Mapping[str, Any], label: str, positions: Sequence[int] | None
 ) -> TypeError:
@@ -52,10 +104,19 @@ def _static_advice(name: int | str, path: str) -> str:
     if name == 0 and not path:
         return (
             " Name it in static_argnames if it is a setting. If it is the `self` of a method: with static_argnums=0 jit takes its "
-            "attributes as they are at the first call, and does not see them change; register the class as a pytree of its arrays "
-            "with fungrad.tree_util.register_dataclass, and they are arguments."
+            "attributes as they are at the first call, and does not see them change, as by m.w = 5; register the class as a pytree of "
+            "its arrays, as above or with fungrad.tree_util.register_dataclass, and they are arguments."
         )
     return " Name it in static_argnames if it is a setting."
+
+
+def not_hashable(where: int | str, value: Any, label: str) -> TypeError:
+    """Return the error for a static argument that can be part of no key."""
+    return TypeError(
+        f"{label}: the static argument {where!r} is {shown(value)} of type {type(value).__name__}, which is not hashable, so it "
+        "cannot be part of the key of a compiled program. Pass a tuple instead of a list, or leave the argument out of "
+        "static_argnums and static_argnames."
+    )
 
 
 def no_result(x: Any, label: str) -> TypeError:
@@ -68,5 +129,5 @@ def no_result(x: Any, label: str) -> TypeError:
         )
     return TypeError(
         f"at {here()}\n{label} must return arrays, numbers or pytrees of them; one of its "
-        f"results is {x!r} of type {type(x).__name__}. {advice}"
+        f"results is {shown(x)} of type {type(x).__name__}. {advice}"
     )

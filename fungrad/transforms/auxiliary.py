@@ -9,6 +9,7 @@ from fungrad.core import tree
 from fungrad.core.errors import here
 from fungrad.core.registering import how_to_register
 from fungrad.core.tracer import Tracer
+from fungrad.core.types import shown
 
 
 class Auxiliary:
@@ -34,7 +35,7 @@ def _check_aux(leaves: Iterable[Any], label: str) -> None:
     for x in leaves:
         if tree.hides_tracers(x):
             raise TypeError(
-                f"at {here()}\n{label}: the auxiliary data hold {x!r} of type {type(x).__name__}, with traced arrays that "
+                f"at {here()}\n{label}: the auxiliary data hold {shown(x)} of type {type(x).__name__}, with traced arrays that "
                 f"would be of no use outside. {how_to_register(x)}"
             )
 
@@ -44,6 +45,6 @@ def split_aux(result: Any, label: str) -> tuple[Any, Any]:
     if not isinstance(result, tuple) or len(result) != 2:
         raise TypeError(
             f"{label}: with has_aux=True the function must return a pair (value, aux); it returned "
-            f"{type(result).__name__} {result!r}"
+            f"{tree.shown_tree(result)}"
         )
     return result

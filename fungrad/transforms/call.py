@@ -36,6 +36,7 @@ from fungrad.core.types import (
     float0,
     is_array,
     python_number,
+    shown,
     type_of,
 )
 from fungrad.primitives.elementwise import Cast
@@ -55,7 +56,9 @@ BYTES_PER_EQUATION = 512
 def check_callable(fun: Any, transform: str) -> None:
     """Raise a TypeError if `fun` is no function."""
     if not callable(fun):
-        raise TypeError(f"{transform} takes a function, not {fun!r} of type {type(fun).__name__}")
+        raise TypeError(
+            f"{transform} takes a function, not {shown(fun)} of type {type(fun).__name__}"
+        )
 
 
 def name_of(function: Any) -> str:

@@ -120,6 +120,7 @@ class Programs(LRUCache[Entry]):
     def __init__(self, maxsize: int, plain: bool = True) -> None:
         super().__init__(maxsize)
         self.plain = plain
+        self.traced = 0  # how many programs have been made
 
 
 def forget(programs: weakref.ref[Programs], key: Hashable) -> None:

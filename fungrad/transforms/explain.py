@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
-import os
 import time
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -13,7 +12,7 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 from fungrad.core.config import settings
-from fungrad.core.errors import here
+from fungrad.core.errors import here, line_name
 from fungrad.core.paths import keystr, paths_of
 from fungrad.core.state import state_variable
 from fungrad.core.tree import KeyOrder, TreeDef
@@ -133,12 +132,12 @@ def explanation(
         ]
         more = f"; and {len(reasons) - SHOWN} more" if len(reasons) > SHOWN else ""
         return f"retraced {label}: {'; '.join(reasons[:SHOWN])}{more}"
-    code = _code_of(fun)
+    code = code_of(fun)
     before = None if code is None else _jitted.get(code)
     if code is not None:
         _jitted[code] = weakref.ref(jitted)
     if code is not None and before is not None and before() is not jitted:
-        place = f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}"
+        place = line_name(code.co_filename, code.co_firstlineno)
         return (
             f"traced {label}: it is a new function, made at {place} as another was before. Each call of jit "
             "has programs of its own: jit the function once, outside of the loop"
@@ -146,7 +145,8 @@ def explanation(
     return f"traced {label}: {FIRST}"
 
 
-def _code_of(fun: Any) -> CodeType | None:
+def code_of(fun: Any) -> CodeType | None:
+    """Return the code of a function, of what is partially applied or decorated by `functools.wraps` within; None of others."""
     while isinstance(fun, functools.partial):
         fun = fun.func
     return getattr(inspect.unwrap(fun), "__code__", None)

@@ -37,6 +37,15 @@ from fungrad.transforms.signatures import A, GradOptions, P, R, X
 
 
 @overload
+def grad(
+    fun: Callable[P, Any],
+    argnums: int | Sequence[int],
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[Any] = (),
+) -> Callable[P, Any]: ...
+@overload
 def grad(fun: np.ufunc, **options: Unpack[GradOptions]) -> Any: ...
 @overload
 def grad(
@@ -51,15 +60,6 @@ def grad(
 ) -> Callable[Concatenate[A, P], tuple[A, X]]: ...
 @overload
 def grad(fun: Callable[..., Any], *, has_aux: bool, **options: Unpack[GradOptions]) -> Any: ...
-@overload
-def grad(
-    fun: Callable[P, Any],
-    argnums: int | Sequence[int],
-    has_aux: bool = False,
-    holomorphic: bool = False,
-    allow_int: bool = False,
-    reduce_axes: Sequence[Any] = (),
-) -> Callable[P, Any]: ...
 @api_boundary
 def grad(
     fun: Callable[..., Any],
@@ -119,6 +119,15 @@ def grad(
 
 
 @overload
+def value_and_grad(
+    fun: Callable[P, Any],
+    argnums: int | Sequence[int],
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    reduce_axes: Sequence[Any] = (),
+) -> Callable[P, Any]: ...
+@overload
 def value_and_grad(fun: np.ufunc, **options: Unpack[GradOptions]) -> Any: ...
 @overload
 def value_and_grad(
@@ -135,15 +144,6 @@ def value_and_grad(
 def value_and_grad(
     fun: Callable[..., Any], *, has_aux: bool, **options: Unpack[GradOptions]
 ) -> Any: ...
-@overload
-def value_and_grad(
-    fun: Callable[P, Any],
-    argnums: int | Sequence[int],
-    has_aux: bool = False,
-    holomorphic: bool = False,
-    allow_int: bool = False,
-    reduce_axes: Sequence[Any] = (),
-) -> Callable[P, Any]: ...
 @api_boundary
 def value_and_grad(
     fun: Callable[..., Any],
@@ -303,7 +303,7 @@ def check_scalar(value: Any, holomorphic: bool, label: str) -> None:
         if len(leaves) != 1 or leaves[0] is not value:
             raise TypeError(
                 f"{label} needs a function that returns one scalar; it returned "
-                f"{type(value).__name__} {value!r}. If it returns auxiliary data as well, pass "
+                f"{tree.shown_tree(value)}. If it returns auxiliary data as well, pass "
                 "has_aux=True and return a pair."
             )
         type_ = argument_type(value, f"{label} needs a function that returns a scalar")

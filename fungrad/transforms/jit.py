@@ -32,6 +32,7 @@ from fungrad.transforms.argnums import (
     weakly,
     with_static,
 )
+from fungrad.transforms.argument_errors import not_hashable
 from fungrad.transforms.call import (
     argument_types,
     as_operands,
@@ -43,7 +44,8 @@ from fungrad.transforms.donation import donated_leaves
 from fungrad.transforms.entry import Entry, NotToBeCached, Programs, forget
 from fungrad.transforms.explain import Signature, log_miss
 from fungrad.transforms.lowered import Lowered
-from fungrad.transforms.signatures import JitOptions, JittedFunction, P, R
+from fungrad.transforms.retraces import note_trace
+from fungrad.transforms.signatures import JitOptions, JittedFunction, MoreJitOptions, P, R
 
 QUICK_TYPES = frozenset([np.ndarray, np.float64, float])
 
@@ -221,12 +223,7 @@ class Jitted(Portable):
             try:
                 hash(value)
             except TypeError:
-                raise TypeError(
-                    f"{self._label}: the static argument {where!r} is {value!r} of type "
-                    f"{type(value).__name__}, which is not hashable, so it cannot be part of the key of a "
-                    "compiled program. Pass a tuple instead of a list, or leave the argument out of "
-                    "static_argnums and static_argnames."
-                ) from None
+                raise not_hashable(where, value, self._label) from None
         dynamic = tuple([x for i, x in enumerate(args) if i not in positions])
         # 1, 1.0 and True are equal but not the same argument, nor are 0.0 and -0.0.
         keyed = tuple([(where, exactly(value), weakly(value)) for where, value in static])
@@ -262,6 +259,7 @@ class Jitted(Portable):
         if captured or trace.depends_on < trace.level:
             # The program is only good inside the traces it belongs to.
             raise NotToBeCached(entry)
+        note_trace(self, self._fun, self._label, self.programs, entry.signature)
         return entry
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
@@ -299,7 +297,11 @@ class Jitted(Portable):
 
 
 @overload
-def jit(fun: np.ufunc, **options: Unpack[JitOptions]) -> JittedFunction[..., Any]: ...
+def jit(
+    fun: Callable[P, R], *, static_argnums: int | Iterable[int], **options: Unpack[MoreJitOptions]
+) -> JittedFunction[P, R]: ...
+@overload
+def jit(fun: np.ufunc, **options: Unpack[MoreJitOptions]) -> JittedFunction[..., Any]: ...
 @overload
 def jit(fun: Callable[P, R], **options: Unpack[JitOptions]) -> JittedFunction[P, R]: ...
 @overload

@@ -47,12 +47,11 @@ class GradOptions(TypedDict, total=False):
     reduce_axes: Sequence[Any]
 
 
-class JitOptions(TypedDict, total=False):
-    """The keyword arguments of `jit`."""
+class MoreJitOptions(TypedDict, total=False):
+    """The keyword arguments of `jit` beside `static_argnums`, which signatures in an editor show."""
 
     in_shardings: Any
     out_shardings: Any
-    static_argnums: int | Iterable[int] | None
     static_argnames: str | Iterable[str] | None
     donate_argnums: int | Iterable[int] | None
     donate_argnames: str | Iterable[str] | None
@@ -61,3 +60,9 @@ class JitOptions(TypedDict, total=False):
     backend: Any
     inline: bool
     compiler_options: Any
+
+
+class JitOptions(MoreJitOptions, total=False):
+    """The keyword arguments of `jit`."""
+
+    static_argnums: int | Iterable[int] | None

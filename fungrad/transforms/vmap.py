@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Hashable, Sequence
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -23,7 +24,7 @@ from fungrad.core.trace import Trace
 from fungrad.core.transformed import transformed
 from fungrad.core.types import ArrayType
 from fungrad.rewrite.batch import batch_expr
-from fungrad.transforms.argument_errors import argument_place
+from fungrad.transforms.argument_errors import argument_place, axes_by_name, unlike_arguments
 from fungrad.transforms.call import (
     argument_types,
     as_operand,
@@ -110,6 +111,8 @@ def vmap(
     label = f"vmap({name_of(fun)})" if axis_name is None else f"vmap({name_of(fun)}, {axis_name!r})"
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
+    if isinstance(in_axes, Mapping):
+        raise axes_by_name(fun, in_axes, label)
 
     @transformed(vmap, fun, in_axes, out_axes, axis_name, axis_size)
     def mapped(*args: Any, **kwargs: Any) -> Any:
@@ -177,7 +180,10 @@ def _axes_of(
             f"{label}: in_axes has {len(in_axes)} entries, but the call has {len(args)} positional "
             "arguments; give one for each (keyword arguments are mapped over axis 0)"
         )
-    axes = tree.broadcast_prefix(in_axes, args, f"{label}: in_axes")
+    try:
+        axes = tree.broadcast_prefix(in_axes, args, f"{label}: in_axes")
+    except ValueError as error:
+        raise unlike_arguments(in_axes, args, error) from None
     axes += [0] * (len(types) - len(axes))  # of keyword arguments
     place = functools.partial(argument_place, args=args, kwargs=kwargs)
     return [_front(a, t, label, i, place) for i, (a, t) in enumerate(zip(axes, types, strict=True))]
@@ -234,10 +240,13 @@ def _advice(place: str) -> str:
             "Keyword arguments are mapped always: bind what is the same in all calls, with functools.partial(f, name=value) say, or "
             "pass it by position, with None in in_axes."
         )
-    advice = "Pass None in in_axes for what is the same in all calls, in_axes=(0, None) say."
-    if "[" in place:
-        advice += " Each element of a list is an argument of its own: to map over a list of numbers, pass numpy.array(x)."
-    return advice
+    same = "Pass None in in_axes for what is the same in all calls, in_axes=(0, None) say."
+    if not re.search(r"\[\d+\]$", place):
+        return same
+    return (
+        "A list or tuple is a tree, and each element of it an argument of its own: to map over a list of numbers, pass numpy.array(x). "
+        f"{same}"
+    )
 
 
 def _result_place(result: Any, leaf: int) -> str:

@@ -704,3 +704,25 @@ def test_errors():
         graph(fnp.sin, most=0)
     with pytest.raises(ValueError, match="depth is a number of levels, 0 or more; got -1"):
         graph(fnp.sin, depth=-1)
+
+
+@pytest.mark.parametrize(
+    ("make", "title"),
+    [
+        (lambda f: f, "squares"),
+        (fg.jit, "squares"),
+        (fg.grad, "grad(squares)"),
+        (fg.value_and_grad, "value_and_grad(squares)"),
+        (lambda f: fg.jit(fg.grad(f)), "grad(squares)"),
+        (lambda f: fg.vmap(fg.grad(f), in_axes=None, axis_size=2), "vmap(grad(squares))"),
+        (fg.checkpoint, "checkpoint(squares)"),
+    ],
+    ids=lambda x: x if isinstance(x, str) else "",
+)
+def test_titles_say_what_was_made_of_the_function(make, title):
+    def squares(x):
+        return (x * x).sum()
+
+    assert repr(graph(make(squares))(np.ones(3))).startswith(f"<graph of {title}: ")
+    assert fg.show.table(make(squares))(np.ones(3)).title.startswith(f"{title}: ")
+    assert fg.show.memory(make(squares))(np.ones(3)).title.startswith(f"{title}: ")

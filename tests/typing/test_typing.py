@@ -105,6 +105,25 @@ def test_editors_show_what_a_function_does():
     assert "keepdims" in found.docstring()
 
 
+SEEN = {
+    "grad": "argnums",
+    "value_and_grad": "argnums",
+    "jacfwd": "argnums",
+    "hessian": "argnums",
+    "vmap": "in_axes",
+    "jit": "static_argnums",
+}
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_the_first_signature_that_editors_show_has_the_argument_that_matters(name):
+    jedi = pytest.importorskip("jedi")
+    program = f"import fungrad as fg\nfg.{name}("
+    first, *_ = jedi.Script(program, project=jedi.Project(ROOT)).get_signatures()
+    assert SEEN[name] in [parameter.name for parameter in first.params]
+    assert "fun" in [parameter.name for parameter in first.params]
+
+
 def functions():
     """Yield the functions of `fungrad.numpy` and its modules that rules are written for."""
     for module in (fnp, fnp.linalg, fnp.fft):

@@ -198,7 +198,7 @@ def _all_operands(label: str, operands: tuple[Any, ...], operand: Any) -> tuple[
 
 def _scalar_type(x: Any, label: str) -> ArrayType:
     if x is None or isinstance(x, (tuple, list, dict)):
-        raise TypeError(f"{label} must be a scalar, got {x!r}")
+        raise TypeError(f"{label} must be a scalar, got {tree.shown_tree(x)}")
     type_ = argument_type(x, label)
     if type_.shape:
         raise TypeError(

@@ -179,7 +179,7 @@ def _pair(result: Any, label: str) -> tuple[Any, Any]:
     if not isinstance(result, (tuple, list)) or len(result) != 2:
         raise TypeError(
             f"at {here()}\n{label}: the function must return a pair (carry, y); it returned "
-            f"{result!r}. Return (carry, None) if there is nothing to stack."
+            f"{tree.shown_tree(result)}. Return (carry, None) if there is nothing to stack."
         )
     return result[0], result[1]
 

@@ -157,7 +157,7 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
         if not isinstance(result, tuple) or len(result) != 2 or not callable(result[1]):
             raise TypeError(
                 f"the custom_gradient function {name_of(fun)} must return a pair of its result and a function from "
-                f"the cotangent of that to the cotangents of the arguments; it returned {result!r}"
+                f"the cotangent of that to the cotangents of the arguments; it returned {tree.shown_tree(result)}"
             )
         return result
 

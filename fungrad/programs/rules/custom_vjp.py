@@ -18,7 +18,7 @@ from fungrad.core.nodes import register_node
 from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.trace import record_expr
 from fungrad.core.tracer import Tracer
-from fungrad.core.types import ArrayType, is_array, type_of
+from fungrad.core.types import ArrayType, is_array, shown, type_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.programs.closing import NotTraced, Values, batched_program, shared, try_to_close
 from fungrad.programs.pushing import Pushed
@@ -300,7 +300,7 @@ class custom_vjp(CustomDerivative):
                 if not is_array(x):
                     raise TypeError(
                         f"{label} must return arrays, numbers and pytrees of them; of its {what}, {path or 'one'} "
-                        f"is {x!r} of type {type(x).__name__}. Settings that bwd needs belong into "
+                        f"is {shown(x)} of type {type(x).__name__}. Settings that bwd needs belong into "
                         "nondiff_argnums."
                     )
         return out, tree.map(lambda x: Flag(x) if type(x) is bool else x, residual_tree)

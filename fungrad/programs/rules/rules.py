@@ -13,7 +13,7 @@ from fungrad.core.backend import as_result, namespace
 from fungrad.core.expr import Expr
 from fungrad.core.primitive import Linear, family
 from fungrad.core.trace import record_expr
-from fungrad.core.types import ArrayType, float0, is_array, tangent_type, type_list, type_of
+from fungrad.core.types import ArrayType, float0, is_array, shown, tangent_type, type_list, type_of
 from fungrad.primitives.shaping import ReduceSum
 from fungrad.programs.analysis import batched_outputs, reaches
 from fungrad.programs.closing import OfPrograms, batched_program, memoized
@@ -87,13 +87,15 @@ def is_zero(x: Any) -> bool:
 
 def shown_type(x: Any) -> str:
     """Return the type of a leaf for a message, or what it is if it has none."""
-    return str(type_of(x)) if is_array(x) else f"{x!r} of type {type(x).__name__}"
+    return str(type_of(x)) if is_array(x) else f"{shown(x)} of type {type(x).__name__}"
 
 
 def pair(result: Any, what: str, parts: str) -> tuple[Any, Any]:
     """Return the result of a rule as the pair it must be."""
     if not isinstance(result, (tuple, list)) or len(result) != 2:
-        raise TypeError(f"{what} must return a pair of {parts}; it returned {result!r}")
+        raise TypeError(
+            f"{what} must return a pair of {parts}; it returned {tree.shown_tree(result)}"
+        )
     return result[0], result[1]
 
 

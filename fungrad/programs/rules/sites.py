@@ -18,7 +18,7 @@ from fungrad.core.recorder import Recorder
 from fungrad.core.registering import how_to_register
 from fungrad.core.tracer import Tracer
 from fungrad.core.transformed import Portable, resemble
-from fungrad.core.types import ArrayType, is_array, tangent_type, type_of
+from fungrad.core.types import ArrayType, is_array, shown, tangent_type, type_of
 from fungrad.programs.closing import Closure, close
 from fungrad.transforms.argnums import exactly, names_in, positions_in
 from fungrad.transforms.call import as_operand, check_callable, name_of
@@ -235,7 +235,7 @@ class CustomFunction(Portable, Keeper, abc.ABC):
             for path, x in tree.leaves_with_paths(argument):
                 if tree.hides_tracers(x):
                     raise TypeError(
-                        f"{self.label}: {self.argument_name(position)}{path}: {x!r} of type {type(x).__name__} is not an "
+                        f"{self.label}: {self.argument_name(position)}{path}: {shown(x)} of type {type(x).__name__} is not an "
                         f"array or a number. {how_to_register(x)}"
                     )
 

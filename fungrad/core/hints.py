@@ -1,0 +1,51 @@
+"""What to say of errors that others raise because they are given a tracer. Read when one is raised."""
+
+from __future__ import annotations
+
+_TORCH = (
+    "PyTorch knows nothing of tracers: write it with functions of fungrad.numpy, with t.detach().numpy() for a tensor t; or "
+    "fungrad.pure_callback for the values of a function of PyTorch and fungrad.custom_jvp for its derivative"
+)
+_HINTS = {
+    "Iterator operand": "numpy.nditer works on the memory of arrays, and a tracer has none: iterate over x.ravel(), over "
+    "the indices in numpy.ndindex(x.shape), or write the loop with operations on whole arrays",
+    "output must be an array": "where `out` is a traced array, use the function of fungrad.numpy in place of the method of a NumPy "
+    "array: fungrad.numpy.cumsum(a, out=x) for a.cumsum(out=x)",
+    "expected a sequence of integers": "shapes must be known when a function is traced: take them from x.shape, or name the "
+    "argument in static_argnums or static_argnames of jit",
+    "Tracer...'Fraction'": "a Fraction is exact, and arrays hold floating-point numbers: write float(q) in place of the Fraction q",
+    "Tracer...'decimal.Decimal'": "a Decimal is exact, and arrays hold floating-point numbers: write float(d) in place of the Decimal d",
+    "to Decimal is not supported": "a traced array has no digits of a Decimal: compute with the array itself, and make a Decimal "
+    "of the result, outside of the transformed function",
+    "string or a Rational instance": "if x is a traced array in Fraction(x): compute with the array itself, and make a Fraction of the "
+    "result, outside of the transformed function",
+    "must be Tensor...Tracer": _TORCH,
+    "Tracer...'Tensor'": _TORCH,
+    "Tracer": "a Tracer stands for an array while a function is traced. Use the function of fungrad.numpy or "
+    "fungrad.scipy that does the same; where only the values matter, x.item() and x.tolist() give them",
+}
+"""What to say of errors that others raise because they are given a tracer, by the parts of their message, between dots."""
+
+_OF_LIBRARIES = {
+    "numba": "numba compiles functions of numbers and arrays, and knows no tracers: call the Python function, f.py_func(x), and let "
+    "fungrad.jit compile it; or keep the compiled one, with fungrad.pure_callback for its values and fungrad.custom_jvp for "
+    "its derivative",
+    "pydantic_core": "pydantic validates values, and a tracer is none: write M.model_construct(...), which validates nothing, or keep "
+    "the model outside of the transformed function",
+    "torch": _TORCH,
+}
+"""What to say where errors of their own classes speak of a tracer, by the package of the class."""
+
+
+def hint_for(message: str) -> str | None:
+    """Return what to say of an error that others raise with a message; None if nothing is known of it."""
+    found = (
+        hint for parts, hint in _HINTS.items() if all(x in message for x in parts.split("..."))
+    )
+    return next(found, None)
+
+
+def note_for(error: BaseException) -> str | None:
+    """Return what to say of an error of a library's own class that speaks of a tracer; None of others."""
+    note = _OF_LIBRARIES.get(type(error).__module__.partition(".")[0])
+    return note if note is not None and "Tracer" in str(error) else None
