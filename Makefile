@@ -10,6 +10,7 @@ ECOSYSTEM_VENV ?= .venv-ecosystem
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 FUZZ_S ?= 600
 PART ?=
+MEASURE ?=
 DAY ?=
 SINCE ?= HEAD
 NAMES ?=
@@ -30,10 +31,19 @@ QUICK = tests/core tests/transforms tests/control tests/test_primitives.py tests
 # Profiles of processors. Each library has its own way of being told what not to use: kernels, NumPy, OpenBLAS.
 WITHOUT_AVX512 = FUNGRAD_DISABLE_CPU_FEATURES=avx512f NPY_DISABLE_CPU_FEATURES="X86_V4 AVX512_ICL AVX512_SPR" OPENBLAS_CORETYPE=Haswell
 WITHOUT_AVX2 = FUNGRAD_DISABLE_CPU_FEATURES=avx NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4 AVX512_ICL AVX512_SPR" OPENBLAS_CORETYPE=Nehalem
-ARITHMETIC = tests/compile tests/numpy tests/scipy tests/random tests/test_programs.py tests/test_compositions.py fungrad
+ARITHMETIC = $(foreach folder, compile numpy random scipy, $(patsubst %,tests/$(folder)/test_%.py, $(ARITHMETIC_$(folder)))) tests/test_programs.py
+ARITHMETIC_compile = columns complex convolution fuse kernel_functions kernel_integers kernels narrow processor routine_factors \
+	routine_products routine_systems spelled
+ARITHMETIC_numpy = equal_eigenvalues fft linalg math products reductions rounding special_points
+ARITHMETIC_random = kernels keys
+ARITHMETIC_scipy = linalg special stats
 
-# What starts processes that wait for one another is run by itself, by test-distributed.
-ALONE = $(addprefix --ignore=tests/distributed/, test_ranks.py test_tasks.py test_checkpoints.py test_learning.py)
+# What starts processes that wait for one another is run by itself, by test-distributed; tests/tiers.py lists the same files.
+SEVERAL = $(patsubst %,tests/distributed/test_%.py, checkpoints devices faults learning ranks tasks)
+ALONE = $(addprefix --ignore=, $(SEVERAL))
+
+# JAX compiles thousands of small programs. Without the fusion emitters it takes half as long; a jaxlib that has no such flag refuses it.
+XLA_QUICK = --xla_cpu_use_fusion_emitters=false
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 unexport PYTHONDONTWRITEBYTECODE # what pytest makes of asserts takes half a minute to compile anew
@@ -41,7 +51,7 @@ unexport PYTHONDONTWRITEBYTECODE # what pytest makes of asserts takes half a min
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo examples pictures notebooks quick test affected test-rest test-whole durations mutants test-native test-processors test-all test-peers test-distributed distributed-tables test-ecosystem ecosystem-table fuzz lint format environments docs-grid docs readme-table first-steps package bench gpu-test gpu-bench clean
+.PHONY: help demo examples pictures notebooks quick test affected test-rest test-whole durations durations-of-files mutants test-native test-processors test-all test-peers test-distributed distributed-tables test-ecosystem ecosystem-table fuzz lint format environments docs-grid docs readme-table first-steps package bench gpu-test gpu-bench clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-20s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,23 +86,28 @@ test-whole: $(VENV)/.test ## run all tests, docstring examples and notebooks
 durations: $(VENV)/.test ## run all tests and write tests/slow.txt: which of them are slow
 	$(VENV)/bin/python -m pytest $(RUN) --measure=tests/slow.txt --nbmake $(ALL)
 
+durations-of-files: ## run what compares with JAX, and what runs on several processes, and write tests/files.txt: how long each file takes
+	$(MAKE) test-peers test-distributed MEASURE=--measure-files=tests/files.txt
+
 mutants: $(VENV)/.test ## plant small mistakes, one at a time, and see which test catches each
 	$(VENV)/bin/python -m tests.mutants $(NAMES)
 
 test-native: $(VENV)/.test ## run compositions of transforms with kernels in each program
 	FUNGRAD_COMPILE=eager $(VENV)/bin/python -m pytest $(RUN) tests/test_compositions.py tests/transforms/test_float_warnings.py
 
-test-processors: $(VENV)/.test ## run the tests of arithmetic as on processors without AVX-512, and without AVX2
+test-processors: $(VENV)/.test ## run a core of the tests of arithmetic as on processors without AVX-512, and without AVX2
 	$(WITHOUT_AVX512) $(VENV)/bin/python -m pytest $(RUN) --tier=daily $(ARITHMETIC)
 	$(WITHOUT_AVX2) $(VENV)/bin/python -m pytest $(RUN) --tier=daily $(ARITHMETIC)
 
 test-peers: $(PEERS_VENV)/.peers ## run the tests that compare with JAX and autograd, or a part of them: PART=1/4
 	$(PEERS_VENV)/bin/python -c 'import autograd, jax'
-	JAX_DISABLE_MOST_OPTIMIZATIONS=1 $(PEERS_VENV)/bin/python -m pytest $(RUN) $(if $(PART),--rest=$(PART)) tests/peers
+	export JAX_DISABLE_MOST_OPTIMIZATIONS=1 JAX_PLATFORMS=cpu XLA_FLAGS=$(XLA_QUICK); \
+	$(PEERS_VENV)/bin/python -c 'import jax; jax.devices()' 2>/dev/null || unset XLA_FLAGS; \
+	$(PEERS_VENV)/bin/python -m pytest $(RUN) $(if $(PART),--rest=$(PART)) $(MEASURE) tests/peers
 
-test-distributed: $(VENV)/.distributed ## run programs on several processes of this machine, by MPI, Dask and Ray
+test-distributed: $(VENV)/.distributed ## run programs on several processes of this machine, by MPI, Dask and Ray, or a part of them: PART=1/4
 	$(VENV)/bin/python -c 'import distributed, mpi4py.MPI'
-	$(VENV)/bin/python -m pytest tests/distributed
+	$(VENV)/bin/python -m pytest --durations=20 $(if $(PART),--rest=$(PART)) $(MEASURE) $(SEVERAL)
 
 distributed-tables: $(VENV)/.distributed ## write the tables of docs/distributed_results.md: what is equal on several processes, and what faults lead to
 	FUNGRAD_COMPILE=off $(VENV)/bin/python -m tests.distributed.table

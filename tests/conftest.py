@@ -17,6 +17,10 @@ import pytest
 
 # Most tests hold against what NumPy's functions give, bit for bit. Those of kernels say so.
 os.environ.setdefault("FUNGRAD_COMPILE", "off")
+# LAPACK's threads, as many in each worker as there are cores, wait for each other on small matrices: ten times the work.
+# SciPy's library reads this when it is imported, NumPy's in the processes that are started from here: the workers, say.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("MKL_NUM_THREADS", "1")
 
 import fungrad
 from tests import tiers

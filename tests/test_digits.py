@@ -9,12 +9,16 @@ import fungrad
 
 PACKAGE = Path(fungrad.__file__).parent
 DIGITS = 13
+MANY = re.compile(rf"[\d.]{{{DIGITS + 1}}}")
+"""What a file has that has a number of more digits: most have none, and need not be parsed."""
 NUMBER = re.compile(r"(?<![\w.])\d*\.\d+(?:e[-+]?\d+)?")
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def precise(text):
     """Return the numbers in what examples of a module print that have more digits than are certain."""
+    if not MANY.search(text):
+        return []
     docs = [ast.get_docstring(n) for n in ast.walk(ast.parse(text)) if isinstance(n, DOCUMENTED)]
     examples = [e for doc in docs if doc for e in doctest.DocTestParser().get_examples(doc)]
     numbers = [number for e in examples for number in NUMBER.findall(e.want)]

@@ -1,11 +1,13 @@
 """Names of other libraries that are asked for: each gets the one that is written here, which exists."""
 
+import pkgutil
 import re
 
 import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
+from fungrad.numpy import elsewhere
 from fungrad.numpy.elsewhere import instead_of
 from fungrad.numpy.spellings import ADVICE, SPELLINGS
 from tests.folding import each
@@ -84,3 +86,13 @@ def test_a_name_that_is_not_there(module, name, message):
 def test_names_that_python_asks_for_are_not_looked_up():
     assert instead_of("__wrapped__") is None
     assert not hasattr(fg, "__wrapped__")
+
+
+def test_modules_that_are_imported_are_not_looked_up(monkeypatch):
+    """``from package import module`` asks the package first, and would import all that may have such a name."""
+    monkeypatch.setattr(elsewhere, "_MODULES", ("no module of this name",))
+    for package in (fg, fnp, fg.optim, fg.show, fg.lax):
+        for module in pkgutil.iter_modules(package.__path__):
+            assert not (instead_of(module.name, package.__name__) or "").startswith("it is")
+    with pytest.raises(ModuleNotFoundError):
+        instead_of("another", "fungrad.show")

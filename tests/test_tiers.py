@@ -1,6 +1,7 @@
 """Which tests run: each is one of some day or of the rest, none of both; and what is measured as slow."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -162,6 +163,35 @@ def test_parts_are_checked():
     for text in ("0/4", "5/4", "4", "a/b", "1/0"):
         with pytest.raises(ValueError, match="is not K/N"):
             tiers._part(text)
+
+
+def test_each_file_that_is_divided_as_a_whole_runs_in_one_part():
+    files = {f"tests/peers/{path.name}" for path in (ROOT / "tests/peers").glob("test_*.py")}
+    parts = tiers.parts_of_files(4)
+    assert parts.keys() == files | {*tiers.ALONE}
+    assert all((ROOT / name).exists() for name in tiers.ALONE)
+    for group in (files, tiers.ALONE):
+        assert {parts[name] for name in group} == {0, 1, 2, 3}  # without tests, pytest fails
+    assert tiers.read_seconds(tiers.SECONDS).keys() <= parts.keys()
+
+
+def test_parts_take_about_as_long():
+    seconds = {"a": 9.0, "b": 4.0, "c": 4.0, "d": 3.0}
+    assert tiers.shares(seconds, 2) == {"a": 0, "b": 1, "c": 1, "d": 1}
+
+
+def test_seconds_of_files_that_did_not_run_stay(tmp_path):
+    path, (first, second, *_) = tmp_path / "files.txt", tiers.ALONE
+    path.write_text(f"# Comment.\n7 {first}\n8 {second}\n9 tests/peers/test_gone.py\n")
+    measured = {f"{second}::test_x[1]": 2.0, f"{second}::y (fixture)": 3.0, "tests/test_a.py::b": 1}
+    tiers.write_seconds(path, measured)
+    assert tiers.read_seconds(path) == {first: 7.0, second: 5.0}
+
+
+def test_the_makefile_leaves_the_same_files_alone():
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    line = re.search(r"^SEVERAL = \$\(patsubst %,(.*)%(.*), (.*)\)$", makefile, re.MULTILINE)
+    assert tuple(f"{line[1]}{name}{line[2]}" for name in line[3].split()) == tiers.ALONE
 
 
 RNG = np.random.default_rng(0)

@@ -7,11 +7,11 @@ Three rules choose the tests of a day, ``--tier=daily``:
 - A test function of more than `FEW` cases is a *grid*. Each day runs its first case and one in seven of the others, chosen by a
   hash of their names, so a week runs all of them.
 - A grid with the marker `whole` runs all cases each day, slow ones too: the tables of rules and of compositions.
-- Tests that compare with other libraries, in tests/peers, are of no day.
+- Tests that compare with other libraries, in tests/peers, are of no day, nor are those of `ALONE`.
 
-``--rest=1/4`` runs the first quarter of all other tests, chosen by a hash of their names too; those in tests/peers by files, whose
-tests share what JAX compiles. ``--tier=quick`` runs fewer cases of
-grids. Without an option, everything runs that is asked for.
+``--rest=1/4`` runs the first quarter of all other tests, chosen by a hash of their names too. Those of no day are chosen by files,
+whose tests share what takes long: what JAX compiles, and what processes have written. `tests/files.txt` has the seconds of these
+files, by which the parts are alike. ``--tier=quick`` runs fewer cases of grids. Without an option, everything runs that is asked for.
 """
 
 from __future__ import annotations
@@ -36,8 +36,16 @@ LIMIT = 0.5
 QUICK = 20
 """One in so many cases of a grid, or of a table that is `whole`, runs in the quick tier."""
 PEERS = "tests/peers/"
+ALONE = tuple(
+    f"tests/distributed/test_{name}.py"
+    for name in ("checkpoints", "devices", "faults", "learning", "ranks", "tasks")
+)
+"""Files whose tests start processes that wait for one another: `make test-distributed` runs them, and no other command does."""
 ROOT = Path(__file__).parent.parent
 SLOW = Path(__file__).parent / "slow.txt"
+SECONDS = Path(__file__).parent / "files.txt"
+USUAL = 10.0
+"""Seconds that a file is taken to need if they were not measured."""
 PROCESSES = ("subprocess.Popen", "os.fork", "os.posix_spawn")
 """Events of Python's audit that tell that a process starts."""
 
@@ -63,6 +71,11 @@ def add_options(parser: pytest.Parser) -> None:
         help=f"the day whose sample runs, 0 to {DAYS - 1} (default: today's)",
     )
     group.addoption("--measure", metavar="FILE", help="write how long tests take to FILE")
+    group.addoption(
+        "--measure-files",
+        metavar="FILE",
+        help="write to FILE how long files take that are divided as wholes",
+    )
 
 
 def _part(text: str) -> tuple[int, int]:
@@ -93,15 +106,52 @@ def shared_fixtures(info: Any) -> list[str]:
     ]
 
 
-@functools.cache
-def parts_of_peers(parts: int) -> dict[str, int]:
-    """Return which part each file of tests/peers is in: the largest file left goes to the part of the fewest bytes."""
-    size = {path.name: path.stat().st_size for path in sorted((ROOT / PEERS).glob("test_*.py"))}
-    totals, found = [0] * parts, {}
-    for name in sorted(size, key=lambda name: -size[name]):
+def of_no_day(name: str) -> bool:
+    """Whether a test is in a file that is divided as a whole."""
+    return name.startswith((PEERS, *ALONE))
+
+
+def read_seconds(path: Path) -> dict[str, float]:
+    """Return the seconds of files that are divided as wholes."""
+    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    pairs = [line.split(maxsplit=1) for line in lines if line and line[0] != "#"]
+    return {name: float(seconds) for seconds, name in pairs}
+
+
+def write_seconds(path: Path, measured: dict[str, float]) -> None:
+    """Write the seconds of tests, summed by files; those of files that did not run stay."""
+    sums: dict[str, float] = {}
+    for name, took in measured.items():
+        if of_no_day(name):
+            file = name.partition("::")[0]
+            sums[file] = sums.get(file, 0.0) + took
+    found = {k: v for k, v in read_seconds(path).items() if (ROOT / k).exists()} | sums
+    head = (
+        "# Seconds of the files that are divided as wholes; written by `make durations-of-files`."
+    )
+    lines = [f"{found[name]:.0f} {name}" for name in sorted(found)]
+    path.write_text("\n".join([head, *lines, ""]), "utf-8")
+
+
+def shares(seconds: dict[str, float], parts: int) -> dict[str, int]:
+    """Return which part each file is in: the file of most seconds left goes to the part of the fewest."""
+    totals, found = [0.0] * parts, {}
+    for name in sorted(seconds, key=lambda name: (-seconds[name], name)):
         found[name] = totals.index(min(totals))
-        totals[found[name]] += size[name]
+        totals[found[name]] += seconds[name]
     return found
+
+
+@functools.cache
+def parts_of_files(parts: int) -> dict[str, int]:
+    """Return which part each file is in that is divided as a whole: those of tests/peers, and those of `ALONE`."""
+    known = read_seconds(SECONDS)
+    peers = [f"{PEERS}{path.name}" for path in (ROOT / PEERS).glob("test_*.py")]
+    return {
+        name: part
+        for files in (peers, ALONE)
+        for name, part in shares({name: known.get(name, USUAL) for name in files}, parts).items()
+    }
 
 
 class Selection:
@@ -150,8 +200,8 @@ class Selection:
         if self.rest is None:
             return daily
         part, parts = self.rest
-        if name.startswith(PEERS):
-            return parts_of_peers(parts)[name.partition("::")[0].removeprefix(PEERS)] == part
+        if of_no_day(name):
+            return parts_of_files(parts)[name.partition("::")[0]] == part
         return not daily and of_name(name, "rest") % parts == part
 
     def is_slow(self, name: str, info: Any = None) -> bool:
@@ -161,7 +211,7 @@ class Selection:
 
     def is_candidate(self, name: str, slow: bool) -> bool:
         """Whether a test can be one of the day."""
-        return not slow and not name.startswith(PEERS)
+        return not slow and not of_no_day(name)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> Generator[None, None, None]:
@@ -210,7 +260,7 @@ class Measurement:
     """Writes which tests and shared fixtures are slow: the time of a test is without that of the fixtures that it shares."""
 
     def __init__(self, config: pytest.Config) -> None:
-        self.config, self.file = config, Path(config.getoption("--measure"))
+        self.config = config
         self.seconds: dict[str, float] = {}
         self.starting: set[str] = set()
         self.started = 0
@@ -261,14 +311,18 @@ class Measurement:
         self.starting.update(starting)
 
     def _write(self) -> None:
+        if path := self.config.getoption("--measure-files"):
+            write_seconds(Path(path), self.seconds)
+        if not (path := self.config.getoption("--measure")):
+            return
         slow = {n for n, took in self.seconds.items() if took > LIMIT} | self.starting
         lines = [f"{self.seconds[name]:.1f} {name}" for name in sorted(slow)]
         head = "# Tests that take more than half a second or start a process, and their seconds; written by `make durations`."
-        self.file.write_text("\n".join([head, *lines, ""]), "utf-8")
+        Path(path).write_text("\n".join([head, *lines, ""]), "utf-8")
 
 
 def configure(config: pytest.Config) -> None:
     """Have the options of the command line count."""
     config.pluginmanager.register(Selection(config), "tiers")
-    if config.getoption("--measure"):
+    if config.getoption("--measure") or config.getoption("--measure-files"):
         config.pluginmanager.register(Measurement(config), "measurement")

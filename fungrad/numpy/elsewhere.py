@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import sys
 from collections.abc import Iterable, Mapping
+from importlib.machinery import PathFinder
 
 from fungrad.numpy.spellings import ADVICE, SPELLINGS
 
@@ -20,8 +22,10 @@ _MODULES = (
 """Where a name that a module lacks is looked up, in this order."""
 
 
-def instead_of(name: str) -> str | None:
+def instead_of(name: str, module: str = "") -> str | None:
     """Return what to write for a name of another library; None for one that nothing is known of.
+
+    None, too, for a module of a package, which is asked for it when that is imported, and need not search for it.
 
     Examples
     --------
@@ -37,9 +41,17 @@ def instead_of(name: str) -> str | None:
     for here, names in SPELLINGS.items():
         if name in names.split():
             return f"write fungrad.{here}"
+    if _is_module(module, name):
+        return None
     homes = (m for m in _MODULES if name in getattr(importlib.import_module(m), "__all__", ()))
     home = next(homes, None)
     return None if home is None else f"it is {home}.{name}"
+
+
+def _is_module(package: str, name: str) -> bool:
+    """Whether a package has a module of that name: ``from package import name`` asks for the attribute first."""
+    path = getattr(sys.modules.get(package), "__path__", None)
+    return path is not None and PathFinder.find_spec(f"{package}.{name}", path) is not None
 
 
 def unknown_name(
@@ -49,7 +61,7 @@ def unknown_name(
 
     It tells why the name is `excluded`, what is written in its place, or which of those `known` is nearest.
     """
-    reason = (excluded or {}).get(name) or instead_of(name)
+    reason = (excluded or {}).get(name) or instead_of(name, module)
     if reason is not None:
         return AttributeError(f"{module} has no {name!r}: {reason}", name=name)
     # Tools ask modules for `__wrapped__` and its like; a search for the nearest name takes milliseconds.

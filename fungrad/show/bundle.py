@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 import dataclasses
 import functools
 import inspect
@@ -108,7 +109,7 @@ class Bundle:
 
     def _object(self, primitive: Primitive) -> str:
         cls = type(primitive)
-        methods: dict[str, ast.FunctionDef] = {}
+        methods: dict[str, str] = {}
         values: dict[str, str] = {}
         waiting = ["impl", *_fields(primitive)]
         while waiting:
@@ -123,32 +124,16 @@ class Bundle:
             member = member.fget if isinstance(member, property) else member
             member = getattr(member, "__wrapped__", None) or getattr(member, "function", member)
             if isinstance(member, FunctionType) and name not in _fields(primitive):
-                methods[name] = node = self._method(member, cls)
-                waiting += [x for x in _of_self(node) if x != name]
+                definition = _method(member, cls)
+                methods[name] = self._resolved(definition, member.__module__)
+                waiting += [x for x in _of_self(definition.node) if x != name]
             else:
                 values[name] = self._literal(getattr(primitive, name, None), primitive)
         body = [f"    {name} = {text}" for name, text in values.items()]
-        body += [textwrap.indent(ast.unparse(node), "    ") for node in methods.values()]
+        body += [textwrap.indent(text, "    ") for text in methods.values()]
         name = self._fresh(f"_{cls.__name__}")
         self.definitions[name] = f"class {name}:\n" + "\n\n".join(body)
         return f"{name}().impl"
-
-    def _method(self, function: FunctionType, cls: type) -> ast.FunctionDef:
-        try:
-            source = textwrap.dedent(inspect.getsource(function))
-            (node,) = ast.parse(source).body
-        except (OSError, TypeError, SyntaxError, ValueError) as error:
-            raise Unprintable(f"the source of {cls.__name__} cannot be read") from error
-        if not isinstance(node, ast.FunctionDef) or any(
-            isinstance(x, ast.Name) and x.id == "super" for x in ast.walk(node)
-        ):
-            raise Unprintable(f"{cls.__name__}.{function.__name__} is no function by itself")
-        is_property = any(
-            isinstance(x, ast.Name) and x.id in ("property", "cached_property")
-            for x in node.decorator_list
-        )
-        node.decorator_list = [ast.Name("property", ast.Load())] if is_property else []
-        return self._resolved(node, function.__module__)  # type: ignore[no-any-return]
 
     def _literal(self, value: Any, primitive: Primitive) -> str:
         if isinstance(value, np.dtype) and value.kind in "biufc":
@@ -202,20 +187,14 @@ class Bundle:
         new = {x: self._fresh(f"_{x.lstrip('_')}") for x in several}
         self._names |= {(module, x): text for x, text in new.items()}
         own = new[name]
-        node = self._resolved(_renamed(statement, new), module)
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            node.decorator_list = [x for x in node.decorator_list if "fungrad" not in ast.dump(x)]
-        self.definitions[own] = ast.unparse(node)
+        self.definitions[own] = self._resolved(_renamed(statement, tuple(new.items())), module)
         return own
 
-    def _resolved(self, statement: Any, module: str) -> Any:
-        """Return a statement with the names of what it refers to as they are in the text."""
-        node = ast.fix_missing_locations(_Bare().visit(ast.parse(ast.unparse(statement)).body[0]))
-        renamed = {name: self.taken(module, name) for name in dict.fromkeys(_free(node))}
-        for x in ast.walk(node):
-            if isinstance(x, ast.Name) and x.id in renamed:
-                x.id = renamed[x.id]
-        return node
+    def _resolved(self, definition: _Definition, module: str) -> str:
+        """Return the text of a definition with the names of what it refers to as they are here."""
+        return _text(
+            definition, tuple((name, self.taken(module, name)) for name in definition.free)
+        )
 
     def _fresh(self, name: str) -> str:
         taken, count = name, 1
@@ -242,32 +221,70 @@ def _targets(statement: ast.Assign) -> list[str]:
     ]
 
 
-def _renamed(statement: ast.stmt, names: dict[str, str]) -> ast.stmt:
+class _Definition:
+    """A definition without annotations. Each is made once, whatever number of texts it is for."""
+
+    def __init__(self, node: Any) -> None:
+        self.node = ast.fix_missing_locations(_Bare().visit(node))
+        self.free = tuple(dict.fromkeys(_free(self.node)))
+
+
+@functools.lru_cache(1024)
+def _method(function: FunctionType, cls: type) -> _Definition:
+    """Return a method of a primitive."""
+    try:
+        source = textwrap.dedent(inspect.getsource(function))
+        (node,) = ast.parse(source).body
+    except (OSError, TypeError, SyntaxError, ValueError) as error:
+        raise Unprintable(f"the source of {cls.__name__} cannot be read") from error
+    if not isinstance(node, ast.FunctionDef) or any(
+        isinstance(x, ast.Name) and x.id == "super" for x in ast.walk(node)
+    ):
+        raise Unprintable(f"{cls.__name__}.{function.__name__} is no function by itself")
+    is_property = any(
+        isinstance(x, ast.Name) and x.id in ("property", "cached_property")
+        for x in node.decorator_list
+    )
+    node.decorator_list = [ast.Name("property", ast.Load())] if is_property else []
+    return _Definition(node)
+
+
+@functools.lru_cache(1024)
+def _renamed(statement: ast.stmt, names: tuple[tuple[str, str], ...]) -> _Definition:
     """Return a definition with names replaced."""
-    node: Any = ast.parse(ast.unparse(statement)).body[0]
+    node: Any = copy.deepcopy(statement)
+    new = dict(names)
     for x in ast.walk(node):
         if isinstance(x, ast.Name):
-            x.id = names.get(x.id, x.id)
+            x.id = new.get(x.id, x.id)
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-        node.name = names[node.name]
-    return node  # type: ignore[no-any-return]
+        node.name = new[node.name]
+    return _Definition(node)
+
+
+@functools.lru_cache(1024)
+def _text(definition: _Definition, names: tuple[tuple[str, str], ...]) -> str:
+    """Return the text of a definition with the names of what it refers to replaced."""
+    node, new = copy.deepcopy(definition.node), dict(names)
+    for x in ast.walk(node):
+        if isinstance(x, ast.Name):
+            x.id = new.get(x.id, x.id)
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        node.decorator_list = [x for x in node.decorator_list if "fungrad" not in ast.dump(x)]
+    return ast.unparse(node)
 
 
 def _free(node: ast.AST) -> Iterator[str]:
     """Yield the names that are neither bound within a definition nor Python's own."""
-    bound = {x.id for x in ast.walk(node) if isinstance(x, ast.Name) and not _is_read(x)}
-    bound |= {x.arg for x in ast.walk(node) if isinstance(x, ast.arg)}
-    named = ast.FunctionDef | ast.ClassDef | ast.ExceptHandler
-    bound |= {str(x.name) for x in ast.walk(node) if isinstance(x, named)}
+    bound, read = set[str](), list[str]()
     for x in ast.walk(node):
-        if (
-            isinstance(x, ast.Name)
-            and _is_read(x)
-            and x.id not in bound
-            and not hasattr(builtins, x.id)
-        ):
-            yield x.id
-
-
-def _is_read(x: ast.Name) -> bool:
-    return isinstance(x.ctx, ast.Load)
+        match x:
+            case ast.Name(ctx=ast.Load()):
+                read.append(x.id)
+            case ast.Name():
+                bound.add(x.id)
+            case ast.arg():
+                bound.add(x.arg)
+            case ast.FunctionDef() | ast.ClassDef() | ast.ExceptHandler():
+                bound.add(str(x.name))
+    return (name for name in read if name not in bound and not hasattr(builtins, name))

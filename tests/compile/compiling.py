@@ -1,5 +1,8 @@
 """What the tests of kernels that run on this machine have in common."""
 
+import contextlib
+from unittest import mock
+
 import numpy as np
 import pytest
 
@@ -69,15 +72,37 @@ def routines(function, args):
     return [text for text in kernels if text.startswith("{ routine")]
 
 
+@contextlib.contextmanager
+def routines_compiled():
+    """The routines that are compiled meanwhile, as they are shown."""
+    found = []
+    compile_kernels = host.compile_kernels
+
+    def compile_shown(kernels):
+        found.extend(text for text in map(str, kernels) if text.startswith("{ routine"))
+        return compile_kernels(kernels)
+
+    with mock.patch.object(host, "compile_kernels", compile_shown):
+        yield found
+
+
+def compare_routines(function, args, ulps):
+    """Check what routines compute, as `compare` does; return them, as they are shown."""
+    with routines_compiled() as found:
+        compare(function, args, ulps)
+    assert found
+    return found
+
+
 def check(made, function, *args, ulps=0):
-    """Check a function with a loop against itself without kernels: routines run it, and never give up."""
+    """Check a function with a loop against itself without kernels: routines run it, and never give up. Return these, as they are shown."""
     before = fg.tree.map(np.copy, args)
-    assert routines(function, args)
-    compare(function, args, ulps)
+    found = compare_routines(function, args, ulps)
     assert made[-1].native is not None
     assert not any(tier.failures for tier in made)
     for x, y in zip(fg.tree.leaves(args), fg.tree.leaves(before), strict=True):
         np.testing.assert_array_equal(x, y)
+    return found
 
 
 def emitting(body):

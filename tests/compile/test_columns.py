@@ -56,7 +56,7 @@ def centered(x, w):
 @pytest.mark.parametrize("dtype", ["i1", "u2", "i4", "u8", "i8", "f2", "f4", "f8"])
 @pytest.mark.parametrize("f", [sums, extremes, truths, centered])
 def test_columns_have_the_bits_of_numpy(mode, f, dtype):
-    for shape in FEW if dtype in ("u2", "u8", "i8") else SHAPES:
+    for shape in FEW if dtype in ("u2", "i4", "u8", "i8") else SHAPES:
         x = data(shape, dtype)
         # Routines round sums of float16 once, NumPy each partial sum.
         ulps = 8 if dtype == "f2" else 0

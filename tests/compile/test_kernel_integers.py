@@ -15,20 +15,29 @@ pytestmark = [needs_compiler, in_mode("eager")]
 INTEGERS = [np.dtype(c) for c in "bhilBHIL"]
 
 
-def both(f, *args):
-    """Return what a jitted function gives with kernels and without, and what it warns of."""
+def jitted(f):
+    """Return a function that is to be called with kernels, and the same without."""
+    return {mode: fg.jit(lambda *x: f(*x)) for mode in ("eager", "off")}
+
+
+def both(functions, *args):
+    """Return what `jitted` functions give with kernels and without, and what they warn of."""
     found = []
-    for mode in ("eager", "off"):
+    for mode, f in functions.items():
         token = compilation.set(mode)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            found.append((fg.jit(lambda *x: f(*x))(*args), [str(w.message) for w in caught]))
+            found.append((f(*args), [str(w.message) for w in caught]))
         compilation.reset(token)
     return found
 
 
 def same(f, *args):
-    (a, warned), (b, expected) = both(f, *args)
+    return same_of(jitted(f), *args)
+
+
+def same_of(functions, *args):
+    (a, warned), (b, expected) = both(functions, *args)
     np.testing.assert_array_equal(a, b)
     assert (a.dtype, warned) == (b.dtype, expected)
     return warned

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.compile.compiling import needs_compiler
-from tests.compile.random_loops import check
+from tests.compile.compiling import needs_compiler, routines
+from tests.compile.random_loops import Loop, check
 
 pytestmark = needs_compiler
 
@@ -16,4 +16,5 @@ def test_random_loops(made, seed):
 
 def test_random_loops_are_routines():
     """But for few, of which something lies in memory in another order."""
-    assert sum(check(seed) >= 0 for seed in range(60)) >= 54
+    loops = map(Loop, range(60))
+    assert sum(bool(routines(loop, loop.args)) for loop in loops) >= 54

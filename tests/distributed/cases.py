@@ -1,7 +1,7 @@
 """Functions of parts, one for each collective, under each transform; what any number of processes must agree on.
 
-`python -m tests.distributed.cases FILE` computes all and writes what the first process has; with `cupy`, on arrays of the stand-in for CuPy,
-which a stand-in for NCCL sends from one to another.
+`python -m tests.distributed.cases FILE` computes all and writes what the first process has; `cases FILE rows` the group `rows` alone. With
+`cupy`, it does so on arrays of the stand-in for CuPy, which a stand-in for NCCL sends from one to another.
 """
 
 import hashlib
@@ -141,6 +141,18 @@ def names() -> list[tuple[str, str]]:
     return plain + [(NESTED_ON, c) for c in NESTED]
 
 
+TRAINING = "training"
+GROUPS = (*meshes(), "nested", TRAINING)
+"""What is computed at once: those by themselves on one mesh, those within loops, branches and checkpoints, and the ways to train."""
+
+
+def of_group(group: str) -> list[tuple[str, str]]:
+    """Return the names of a group."""
+    if group == TRAINING:
+        return [(TRAINING, name) for name in WAYS]
+    return [(m, c) for m, c in names() if group == ("nested" if c in NESTED else m)]
+
+
 def by_vmap(mesh_name: str, f: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function of whole arrays that `f` is under `vmap(axis_name=)`, by itself: what `shard_map` must agree with."""
     if mesh_name == "columns":
@@ -166,24 +178,27 @@ def computed(mesh_name: str, name: str, *, vmap: bool = False, cupy: Any = None)
     return {t: np.asarray(g(x)) for t, g in transforms(name, mapped)}
 
 
-def main() -> None:
-    """Compute all of it."""
+def main(path: str, *options: str) -> None:
+    """Compute what the options name, or all of it."""
     distributed.initialize(timeout=60)
-    if "cupy" in sys.argv:
+    cupy = None
+    if "cupy" in options:
         sys.modules["cupy"] = cupy = make_stand_in()
         sys.modules["cupy.cuda.nccl"] = nccl_on_host.installed_in(cupy)
-        found = {key: computed(*key, cupy=cupy) for key in names()}
-    else:
-        found = {key: computed(*key) for key in names()}
-        found.update({("training", name): train() for name, train in WAYS.items()})
+    groups = [group for group in GROUPS if group in options] or GROUPS
+    found = {
+        key: WAYS[key[1]]() if key[0] == TRAINING else computed(*key, cupy=cupy)
+        for group in groups
+        for key in of_group(group)
+    }
     data = pickle.dumps([x.tobytes() for of in found.values() for x in of.values()])
     mesh = make_mesh((distributed.process_count(),), ("process",))
     marks = np.frombuffer(hashlib.blake2b(data, digest_size=8).digest(), np.uint64)
     shard_map(lambda m: m, mesh=mesh, in_specs=P(), out_specs=P())(marks)  # all have the same
     if distributed.process_index() == 0:
-        with open(sys.argv[1], "wb") as file:
+        with open(path, "wb") as file:
             pickle.dump((distributed.process_count(), found, nccl_on_host.counts), file)
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

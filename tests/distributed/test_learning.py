@@ -10,7 +10,7 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import training
 from tests.distributed.launch import launch, needs_mpi
-from tests.distributed.learning import EVERY, KILLED, STEPS, W, X, Y, example, networks
+from tests.distributed.learning import EVERY, KILLED, NETWORKS, STEPS, W, X, Y, example, network
 
 PROGRAM = ("-m", "tests.distributed.learning")
 COUNTS = (1, 2, 4)
@@ -20,7 +20,6 @@ SEVERAL = (2, 4)
 def run(count, name, folder, *arguments):
     """Run one of `learning.py`, which must end well unless a process is killed."""
     needs_mpi()
-    pytest.importorskip("sklearn")
     folder.mkdir(exist_ok=True)
     ended = launch(count, *PROGRAM, name, str(folder), *arguments)
     assert (ended.returncode != 0) == (name == "killed"), ended.stderr[-3000:]
@@ -35,9 +34,8 @@ def agree(found, expected, **tolerances):
 @pytest.fixture(scope="module")
 def alone():
     """Parameters and losses of one program that knows nothing of places."""
-    pytest.importorskip("sklearn")
     parallel = example()
-    return {n: parallel.train_alone(x, STEPS)[::2] for n, x in networks(parallel).items()}
+    return {n: parallel.train_alone(network(parallel, n), STEPS)[::2] for n in NETWORKS}
 
 
 @pytest.mark.parametrize("count", COUNTS)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tests.distributed import table
+from tests.distributed.agreement import EXACT
 from tests.distributed.cases import COLLECTIVES, NO_REVERSE, transforms
 from tests.distributed.faults import FAULTS, GO_ON
-from tests.distributed.test_ranks import EXACT
 
 
 def test_equality_is_of_each_collective_under_each_transform():

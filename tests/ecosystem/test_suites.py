@@ -52,9 +52,9 @@ def test_what_passes_beside_each_other(compare, capsys):
 
 
 def test_of_a_run_that_does_not_end_what_was_done_counts(compare, capsys):
-    compare(SUITE + HANGS, limit=20)
+    compare(SUITE + HANGS, limit=10)
     said = capsys.readouterr().out
-    assert "fungrad        1       3       1  ended after 20 s" in said
+    assert "fungrad        1       3       1  ended after 10 s" in said
     assert "of 5 that pass by JAX, 1 pass by fungrad" in said
     assert "not run: " in said
     assert "::test_after" in said

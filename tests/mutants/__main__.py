@@ -27,6 +27,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests import tiers
 from tests.mutants.row import Mutant
 from tests.mutants.table import MUTANTS
 
@@ -38,10 +39,7 @@ DAILY: tuple[str, ...] = ("--tier=daily",)
 
 QUIET = ("-x", "-q", "--no-header", "--tb=line", "-p", "no:cacheprovider")
 WATCH = ("-p", "tests.mutants.watch")
-ALONE = tuple(
-    f"--ignore=tests/distributed/test_{name}.py"
-    for name in ("ranks", "tasks", "checkpoints", "learning")
-)
+ALONE = tuple(f"--ignore={name}" for name in tiers.ALONE)
 """What waits for other processes, which `make test` leaves to `make test-distributed`."""
 EVERYTHING = (*ALONE, "--nbmake", "tests", "fungrad", "notebooks")
 

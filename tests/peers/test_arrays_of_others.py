@@ -59,7 +59,10 @@ SERIES = pandas.Series(NUMBERS, index=[2, 1, 0])
         (T, r"xarray\.DataArray cannot be traced.*x\.to_numpy\(\)"),
         (SERIES, r"pandas\.Series cannot be traced.*x\.to_numpy\(\)"),
         (SERIES.index, r"pandas\.Index cannot be traced.*x\.to_numpy\(\)"),
-        (pandas.DataFrame({"a": range(100)}), r"object of type DataFrame.*x\.to_numpy\(\)"),
+        (
+            pandas.DataFrame({"a": range(100)}),
+            r"object of shape \(100, 1\) of type DataFrame.*x\.to_numpy\(\)",
+        ),
         (UNITS.Quantity(NUMBERS, "m"), r"pint\.Quantity cannot be traced.*x\.magnitude"),
         (NUMBERS * units.km, r"astropy\.Quantity cannot be traced.*x\.value"),
     ],

@@ -93,21 +93,6 @@ def test_bits(layout, dtype, shape):
         check_bits(mine, jax.random.bits(jax.random.key(seed), shape, dtype))
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("bounds", [(), (-1, 1), (0.3, 1.7), (-0.1, 0.7), (5.0, 2.0), (0, 3)])
-@pytest.mark.parametrize("shape", [(), (3, 4), (50000,)])
-def test_uniform(layout, dtype, bounds, shape):
-    mine = random.uniform(random.key(7), shape, dtype, *bounds)
-    check_bits(mine, jax.random.uniform(jax.random.key(7), shape, dtype, *bounds))
-
-
-@pytest.mark.parametrize("dtype", FLOATS)
-def test_uniform_between_arrays(dtype):
-    low, high = np.linspace(-1, 1, 300).astype(dtype), np.linspace(3, 1, 20)[:, None].astype(dtype)
-    mine = random.uniform(random.key(7), (20, 300), dtype, low, high)
-    check_bits(mine, jax.random.uniform(jax.random.key(7), (20, 300), dtype, low, high))
-
-
 @pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"])
 def test_randint(layout, dtype):
     info = np.iinfo(dtype)
@@ -348,3 +333,32 @@ def test_gradients(name):
     theirs = jax.grad(of(jax.random, jax.random.key(6)))(at)
     np.testing.assert_allclose(mine, theirs, 1e-6)
     np.testing.assert_allclose(fg.jit(fg.grad(of(random, random.key(6))))(at), mine, 1e-12)
+
+
+# The last ones: products and sums are rounded together by JAX as it compiles by default
+
+
+@pytest.fixture(scope="module")
+def optimized():
+    """Have JAX compile as it does by default, and nothing that was compiled otherwise."""
+    before = jax.config.read("jax_disable_most_optimizations")
+    jax.config.update("jax_disable_most_optimizations", False)
+    jax.clear_caches()
+    yield
+    jax.config.update("jax_disable_most_optimizations", before)
+    jax.clear_caches()
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("bounds", [(), (-1, 1), (0.3, 1.7), (-0.1, 0.7), (5.0, 2.0), (0, 3)])
+@pytest.mark.parametrize("shape", [(), (3, 4), (50000,)])
+def test_uniform(optimized, layout, dtype, bounds, shape):
+    mine = random.uniform(random.key(7), shape, dtype, *bounds)
+    check_bits(mine, jax.random.uniform(jax.random.key(7), shape, dtype, *bounds))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_uniform_between_arrays(optimized, dtype):
+    low, high = np.linspace(-1, 1, 300).astype(dtype), np.linspace(3, 1, 20)[:, None].astype(dtype)
+    mine = random.uniform(random.key(7), (20, 300), dtype, low, high)
+    check_bits(mine, jax.random.uniform(jax.random.key(7), (20, 300), dtype, low, high))

@@ -1,6 +1,6 @@
 """Programs of 20,000 equations, of which the stack has room for 400 calls: no recursion over the graph anywhere.
 
-Traces and gradients are of 100,000, so that none takes longer than in proportion.
+Traces and gradients are of 40,000, so that none takes longer than in proportion.
 """
 
 import sys
@@ -12,7 +12,7 @@ import fungrad as fg
 import fungrad.numpy as fnp
 
 N = 20_000
-LONG = 100_000
+LONG = 40_000
 
 
 def chain(x, n=N):
