@@ -3,6 +3,7 @@
 import gc
 import importlib.util
 import os
+import sys
 import warnings
 import zlib
 from collections.abc import Generator
@@ -23,7 +24,11 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("MKL_NUM_THREADS", "1")
 
 import fungrad
+from fungrad.transforms import retraces
 from tests import tiers
+
+# Tests jit one lambda from one line more often than any user should.
+MANY, retraces.MANY = retraces.MANY, sys.maxsize
 
 # The oracles, for the tests that import them: JAX on the CPU, with float64 as NumPy has it.
 os.environ.setdefault("JAX_ENABLE_X64", "1")

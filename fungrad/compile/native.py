@@ -9,7 +9,7 @@ import numpy as np
 
 from fungrad.compile.emit.forms import has_form
 from fungrad.compile.emit.python import PythonSource, python_source
-from fungrad.compile.emit.routine import can_be_written
+from fungrad.compile.emit.written import can_be_written
 from fungrad.compile.kernels.apart import taken_apart
 from fungrad.compile.kernels.fuse import fuse
 from fungrad.compile.kernels.fused import Fused

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -10,8 +11,8 @@ from fungrad.core.types import Shape, type_of
 from fungrad.primitives.elementwise import stop_gradient
 from fungrad.random import generators
 from fungrad.random.continuous import exponentials, of_parameters
-from fungrad.random.dtypes import FLOAT, DType, check_shape, parameter, shape_of
-from fungrad.random.gammas import logarithms, plain
+from fungrad.random.dtypes import FLOAT, DType, check_shape, limits_of, parameter, shape_of
+from fungrad.random.gammas import applied, logarithms
 from fungrad.random.generators import How
 from fungrad.random.glossary import public, public_like
 from fungrad.random.keys import asked_for
@@ -45,8 +46,21 @@ def beta(
     return of_parameters("beta", _beta, key, (a, b), shape, dtype, out_sharding)
 
 
+def _drawable(largest: Any) -> Any:
+    """Return a factor for parameters, the largest of which is given, so that logarithms of gamma numbers are finite.
+
+    All of parameters so small is on one corner, each as often as its part of their sum: a factor does not matter.
+    """
+    one = largest.dtype.type(1)
+    least = largest.dtype.type(64 / float(limits_of(largest.dtype).max))
+    tiny = (largest < least) & (largest > 0)
+    return stop_gradient(fnp.where(tiny, least / fnp.where(tiny, largest, one), one))
+
+
 def _beta(words: Any, a: Any, b: Any, shape: Shape, dtype: DType, how: How) -> Any:
     keys = generators.split(words, (2,), how)
+    factor = _drawable(fnp.maximum(a, b))
+    a, b = a * factor, b * factor
     x, y = (
         logarithms(keys[0], a, shape, dtype, how),
         logarithms(keys[1], b, shape, dtype, how),
@@ -91,6 +105,7 @@ def dirichlet(
 
 
 def _dirichlet(words: Any, a: Any, shape: Shape, dtype: DType, how: How) -> Any:
+    a = a * _drawable(fnp.max(a, -1, keepdims=True))
     x = logarithms(words, a, shape, dtype, how)
     x = fnp.exp(x - stop_gradient(fnp.max(x, -1, keepdims=True)))
     return x / fnp.sum(x, -1, keepdims=True)
@@ -146,8 +161,13 @@ def f(
 
 def _f(words: Any, above: Any, below: Any, shape: Shape, dtype: DType, how: How) -> Any:
     keys = generators.split(words, (2,), how)
-    numerator = _chisquare(keys[1], above, shape, dtype, how) / above
-    return numerator / (_chisquare(keys[0], below, shape, dtype, how) / below)
+    x = logarithms(keys[1], above / 2, shape, dtype, how)
+    y = logarithms(keys[0], below / 2, shape, dtype, how)
+    # Of few degrees of freedom both numbers may be too close to 0 themselves: their quotient is not.
+    least = math.log(float(limits_of(dtype).tiny))
+    tiny = (x < least) | (y < least)
+    top, bottom = fnp.where(tiny, x - y, x), fnp.where(tiny, dtype.type(0), y)
+    return (fnp.exp(top) * 2 / above) / (fnp.exp(bottom) * 2 / below)
 
 
 @public_like(chisquare)
@@ -166,7 +186,9 @@ def _t(words: Any, df: Any, shape: Shape, dtype: DType, how: How) -> Any:
     keys = generators.split(words, (2,), how)
     half = df / 2
     numbers = standard(keys[0], shape, dtype, how)
-    return numbers * fnp.sqrt(half / plain(keys[1], half, shape, dtype, how))
+    root = lambda x: fnp.sqrt(half / x)
+    by_logarithm = lambda x: fnp.sqrt(half) * fnp.exp(x / -2)
+    return numbers * applied(root, by_logarithm, keys[1], half, shape, dtype, how)
 
 
 @public
@@ -199,7 +221,8 @@ def _exponents(name: str, p: Any, dtype: DType) -> tuple[Any, Any]:
 
 def _generalized(words: Any, p: Any, inverse: Any, shape: Shape, dtype: DType, how: How) -> Any:
     keys = generators.split(words, (2,), how)
-    sizes = plain(keys[0], inverse, shape, dtype, how) ** inverse
+    power, by_logarithm = lambda x: x**inverse, lambda x: fnp.exp(x * inverse)
+    sizes = applied(power, by_logarithm, keys[0], inverse, shape, dtype, how)
     return heads_or_tails(keys[1], shape, dtype, how) * sizes
 
 

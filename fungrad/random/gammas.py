@@ -10,11 +10,11 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import fungrad.numpy as fnp
 from fungrad.core.types import Shape
-from fungrad.lax.special import random_gamma_grad
+from fungrad.lax.special import digamma, random_gamma_grad
 from fungrad.numpy.at import at
 from fungrad.programs.loops.while_loop import while_loop
 from fungrad.programs.rules.custom_jvp import custom_jvp
@@ -106,8 +106,11 @@ def _marsaglia_tsang(words: Any, d: Any, how: How) -> Any:
     return _until_accepted(attempt, (words, d, d, dtype.type(1 / 3) / fnp.sqrt(d)))[1]
 
 
-def _drawn(words: Any, a: Any, in_logs: bool, how: How) -> Any:
-    """Return gamma numbers of the shapes `a`, or their logarithms.
+Form = Literal["numbers", "logarithms", "both"]
+
+
+def _drawn(words: Any, a: Any, form: Form, how: How) -> Any:
+    """Return gamma numbers of the shapes `a`, their logarithms, or both.
 
     Of shapes below 1 they are those of ``a + 1``, times a power of a uniform number.
     """
@@ -120,44 +123,76 @@ def _drawn(words: Any, a: Any, in_logs: bool, how: How) -> Any:
     pairs = each(generators.split, (2,), how)(keys)
     v = _marsaglia_tsang(pairs[:, 0], d, how)
     u = each(unit, (), dtype, how)(pairs[:, 1])
-    if in_logs:
-        logarithm = fnp.log1p(-u)
-        none = large | (logarithm == 0)
-        boost = fnp.where(none, dtype.type(0), logarithm * (one / a))
-        return (fnp.log(d) + fnp.log(v) + boost).reshape(shape)
-    return (d * v * fnp.where(large, one, (one - u) ** (one / a))).reshape(shape)
+    numbers = d * v * fnp.where(large, one, (one - u) ** (one / a)) if form != "logarithms" else v
+    if form == "numbers":
+        return numbers.reshape(shape)
+    logarithm = fnp.log1p(-u)
+    none = large | (logarithm == 0)
+    boost = fnp.where(none, dtype.type(0), logarithm * (one / a))
+    logarithms = (fnp.log(d) + fnp.log(v) + boost).reshape(shape)
+    return logarithms if form == "logarithms" else (numbers.reshape(shape), logarithms)
 
 
 @functools.partial(custom_jvp, nondiff_argnums=(2, 3))
-def _gamma(words: Any, a: Any, in_logs: bool, how: How) -> Any:
-    return _drawn(words, a, in_logs, how)
+def _gamma(words: Any, a: Any, form: Form, how: How) -> Any:
+    return _drawn(words, a, form, how)
 
 
 @_gamma.defjvp
-def _(in_logs: bool, how: How, primals: Any, tangents: Any) -> Any:
+def _(form: Form, how: How, primals: Any, tangents: Any) -> Any:
     words, a = primals
-    out = _gamma(words, a, in_logs, how)
-    if not in_logs:
+    out = _gamma(words, a, form, how)
+    if form == "numbers":
         return out, tangents[1] * random_gamma_grad(a, out)
-    number = fnp.exp(out)
-    number = fnp.where(number == 0, a.dtype.type(limits_of(a.dtype).tiny), number)
-    return out, tangents[1] * (random_gamma_grad(a, number) / number)
+    number, logarithm = out if form == "both" else (None, out)
+    slope = tangents[1] * _slope_of_logarithm(a, logarithm)
+    return out, slope if number is None else (slope * number, slope)
 
 
-def _gammas(words: Any, a: Any, shape: Shape, dtype: DType, in_logs: bool, how: How) -> Any:
+def _slope_of_logarithm(a: Any, out: Any) -> Any:
+    """Return the derivative by `a` of the logarithm of a number, which may be too close to 0 itself."""
+    limits, one = limits_of(a.dtype), a.dtype.type(1)
+    # The probability of less than such a number is x**a / gamma(a + 1), up to rounding.
+    near = out < math.log(float(limits.eps))
+    number = fnp.exp(fnp.where(near, 0 * one, out))
+    rise = digamma(a + one) - fnp.where(near, out, 0 * one)
+    # Not infinite, since the exponential that it may be multiplied by next is 0.
+    steep = near & (rise > limits.max * fnp.minimum(a, one))
+    tail = fnp.where(steep, limits.max, rise / fnp.where(near & ~steep, a, one))
+    return fnp.where(near, tail, random_gamma_grad(a, number) / number)
+
+
+def _gammas(words: Any, a: Any, shape: Shape, dtype: DType, form: Form, how: How) -> Any:
     if not math.prod(shape):
-        return fnp.zeros(shape, dtype)
-    return _gamma(words, fnp.broadcast_to(a.astype(dtype), shape), in_logs, how)
+        none = fnp.zeros(shape, dtype)
+        return (none, none) if form == "both" else none
+    return _gamma(words, fnp.broadcast_to(a.astype(dtype), shape), form, how)
 
 
 def plain(words: Any, a: Any, shape: Shape, dtype: DType, how: How) -> Any:
     """Return numbers of the gamma distribution."""
-    return _gammas(words, a, shape, dtype, False, how)
+    return _gammas(words, a, shape, dtype, "numbers", how)
 
 
 def logarithms(words: Any, a: Any, shape: Shape, dtype: DType, how: How) -> Any:
     """Return logarithms of such numbers."""
-    return _gammas(words, a, shape, dtype, True, how)
+    return _gammas(words, a, shape, dtype, "logarithms", how)
+
+
+def applied(
+    f: Callable[[Any], Any],
+    of_logarithm: Callable[[Any], Any],
+    words: Any,
+    a: Any,
+    shape: Shape,
+    dtype: DType,
+    how: How,
+) -> Any:
+    """Return a function of such numbers, by their logarithms where they are too close to 0 themselves."""
+    number, logarithm = _gammas(words, a, shape, dtype, "both", how)
+    normal = number >= limits_of(dtype).tiny
+    by_logarithm = of_logarithm(fnp.where(normal, dtype.type(0), logarithm))
+    return fnp.where(normal, f(fnp.where(normal, number, dtype.type(1))), by_logarithm)
 
 
 @public

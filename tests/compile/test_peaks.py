@@ -8,7 +8,7 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax
-from fungrad.compile.emit.routine import routine_assembly
+from fungrad.compile.emit.written import routine_assembly
 from fungrad.compile.lower import Program
 from fungrad.compile.peak import peak as peak_of_steps
 from tests.compile.compiling import compare, in_mode, needs_compiler
@@ -170,6 +170,6 @@ def test_loops_overwrite_what_they_hand_on_and_are_not_given_copies_of_rows(mode
 def test_what_a_loop_returns_is_one_of_the_two_arrays_that_it_goes_between(loop):
     x = np.ones((100, 150), "f4")
     (kernel,) = fg.jit(loop).lower(x).kernels
-    _, workspace = routine_assembly(kernel.steps, "loop")
+    _, workspace = routine_assembly(kernel.steps)
     assert x.nbytes <= workspace < 1.5 * x.nbytes
     compare(loop, (x,), 4)

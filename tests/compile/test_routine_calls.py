@@ -14,7 +14,7 @@ import fungrad.numpy as fnp
 from fungrad import lax
 from fungrad.compile.emit.llvm_call import RELEASED_FROM
 from fungrad.compile.emit.places import STACK
-from fungrad.compile.emit.routine import routine_assembly
+from fungrad.compile.emit.written import routine_assembly
 from fungrad.compile.kernels.routine import Routine
 from fungrad.core.config import compilation
 from tests.compile.compiling import check, emitting, in_mode, needs_compiler, routines
@@ -156,7 +156,7 @@ def test_threads(name):
 
 def test_memory_beside_the_stack():
     (kernel,) = [k for k in fg.jit(wide).lower(M).kernels if isinstance(k, Routine)]
-    assert routine_assembly(kernel.steps, "routine")[1] > STACK
+    assert routine_assembly(kernel.steps)[1] > STACK
     (kernel,) = fg.jit(long).lower(M).kernels
     assert kernel.work > RELEASED_FROM
 

@@ -11,7 +11,7 @@ from fungrad import lax
 from fungrad.compile.emit import llvm_threads
 from fungrad.compile.emit.llvm_threads import PART
 from fungrad.compile.emit.products import TERMS
-from fungrad.compile.emit.routine import routine_assembly
+from fungrad.compile.emit.written import routine_assembly
 from fungrad.compile.kernels import products
 from fungrad.compile.kernels.products import LARGEST, MEDIUM, MOST, SHORTEST, parts_of
 from fungrad.core.config import compilation
@@ -117,7 +117,7 @@ def test_room_for_copies_is_for_each_thread_and_not_for_each_part():
 
     def room(threads):
         share = lambda parts, copies: llvm_threads.share_of(routine, parts, threads, copies)
-        written, found = routine_assembly(routine.steps, "product", share)
+        written, found = routine_assembly(routine.steps, share)
         assert written.parts >= 16
         return found
 

@@ -9,7 +9,7 @@ import fungrad as fg
 import fungrad.numpy as fnp
 import fungrad.scipy.linalg as fsl
 from fungrad import lax
-from fungrad.compile.emit.routine import routine_assembly
+from fungrad.compile.emit.written import routine_assembly
 from tests.compile.compiling import check, emitting, needs_compiler
 
 pytestmark = needs_compiler
@@ -457,7 +457,7 @@ def test_small_carries_are_not_in_what_is_returned_until_a_loop_has_ended():
     """Other calls might look there: so LLVM would store and load them in each step."""
     newton = lambda x: lax.fori_loop(0, 100, lambda i, y: 0.5 * (y + x / y), x)
     (kernel,) = fg.jit(newton).lower(np.float32(2)).kernels
-    text = routine_assembly(kernel.steps, "loop")[0].text
+    text = routine_assembly(kernel.steps)[0].text
     (place,) = re.findall(r"(%\w+) = getelementptr ptr, ptr %outputs, i64 0\n", text)
     (output,) = re.findall(rf"(%\w+) = load ptr, ptr {place}\n", text)
     (read,) = re.finditer(rf"getelementptr float, ptr {output}, i64 0\n", text)

@@ -130,6 +130,7 @@ OF_VECTORS = {
     "norm 1.5": lambda x: fnp.linalg.norm(x, 1.5),
     "norm of complex": lambda x: fnp.linalg.norm(x + 1j * x[::-1]),
     "norm 3 of complex": lambda x: fnp.linalg.norm(x + 1j * x[::-1], 3),
+    "abs of complex": lambda x: fnp.sum(fnp.abs(x + 1j * x[::-1])),
     "rows": lambda x: fnp.sum(fnp.linalg.norm(fnp.stack([x, 2 * x]), axis=0)),
     "std": fnp.std,
     "std where": lambda x: fnp.std(x, where=MASK),

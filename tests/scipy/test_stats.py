@@ -466,3 +466,13 @@ def test_normal_and_lognormal_distributions_by_their_formulas():
     y, s = np.array([0.5, 2.0]), 0.5
     expected = np.exp(-0.5 * (np.log(y) / s) ** 2) / (np.sqrt(2 * np.pi) * s * y)
     np.testing.assert_allclose(fg.jit(stats.lognorm.pdf)(y, s), expected, rtol=1e-14)
+
+
+def test_gennorm_of_exponent_two_is_normal():
+    """Its logarithm is a parabola, which has a second derivative at the peak too."""
+    x = np.array([0.0, 1.5, 1e-200])
+    f = lambda x: stats.gennorm.logpdf(x, 2.0, 0.0, np.sqrt(2))
+    np.testing.assert_allclose(fg.jit(f)(x), stats.norm.logpdf(x), 1e-12)
+    total = lambda x: f(x).sum()
+    for second in (fg.hessian(total), fg.jit(fg.hessian(total)), fg.jacrev(fg.jacrev(total))):
+        np.testing.assert_allclose(second(x), -np.eye(3), 1e-12, 1e-12)

@@ -384,7 +384,8 @@ def test_the_process_ends_with_an_exception():
 
 @pytest.mark.skipif(sys.platform == "win32", reason="of POSIX")
 def test_the_process_is_interrupted():
-    for waiting in ("time.sleep(60)", "for _ in batches: pass", "[b for b in batches if 0]"):
+    sleep = "for _ in range(600): time.sleep(0.1)"  # else an interrupt just before would be found after it
+    for waiting in (sleep, "for _ in batches: pass", "[b for b in batches if 0]"):
         code, _, err = in_a_process(f"print('ready', flush=True)\n{waiting}", kill=signal.SIGINT)
         assert code in (1, -signal.SIGINT)
         assert err.endswith("KeyboardInterrupt\n")

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 import fungrad as fg
-from fungrad.transforms.retraces import MANY
+from fungrad.transforms import retraces
+from tests.conftest import MANY
+
+
+@pytest.fixture(autouse=True)
+def counted(monkeypatch):
+    """Have traces counted, which other tests leave."""
+    monkeypatch.setattr(retraces, "MANY", MANY)
 
 
 def warned(run):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from fungrad.compile.emit.carries import Handed
@@ -20,10 +20,10 @@ from fungrad.compile.emit.llvm import ALL_SPILLED, kernel_assembly
 from fungrad.compile.emit.llvm_prelude import INTERRUPTED
 from fungrad.compile.emit.moves import padded
 from fungrad.compile.emit.places import Place, Unsupported
-from fungrad.compile.emit.writer import KernelText
+from fungrad.compile.emit.writer import KernelText, Written
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.kernel import Kernel
-from fungrad.compile.kernels.routine import Routine, calls
+from fungrad.compile.kernels.routine import calls
 from fungrad.compile.steps import (
     Assign,
     Branch,
@@ -51,49 +51,18 @@ IN_REGISTERS = 1 << 6
 """Bytes of a result up to which it is computed on the stack, and given at the end: LLVM keeps it in registers, through the steps of a loop, say."""
 
 
-def routine_assembly(
-    steps: Schedule, name: str, share: Callable[[int, bool], int] = lambda parts, copies: parts
-) -> tuple[KernelText, int]:
-    """Return a schedule as LLVM's assembly, as `kernel_assembly` does, and how much memory it is to be given.
+class RoutineWriter(Function):
+    """The lines of the function of a schedule, which is called `kernel`."""
 
-    Its outputs are followed by the addresses of what `INTERRUPTED` needs, and of that memory. `share` says how many of its parts are
-    run by one call, by their number and whether they need memory.
-
-    Raises
-    ------
-    Unsupported
-        If a step has no form there.
-    """
-    writer = _Writer(steps, name, share)
-    text = writer.function()
-    routine = KernelText(text, writer.declarations, writer.parts, calls=writer.lapacks)
-    return routine, writer.workspace * -(-writer.parts // writer.share)
-
-
-def can_be_written(routine: Routine) -> bool:
-    """Whether all steps have a form in LLVM's assembly."""
-    try:
-        routine_assembly(routine.steps, "routine")
-    except Unsupported:
-        return False
-    return True
-
-
-class _Writer(Function):
-    def __init__(self, steps: Schedule, name: str, share: Callable[[int, bool], int]) -> None:
-        super().__init__(name)
+    def __init__(self, steps: Schedule) -> None:
+        super().__init__("kernel")
         self.steps = steps
-        self._share = share
         self.labels = 0
         self.parts = 1
         self.room = ALL_SPILLED  # on the stack, for what kernels keep
 
-    @property
-    def share(self) -> int:
-        """How many parts one call runs."""
-        return self._share(self.parts, self.workspace > 0)
-
-    def function(self) -> str:
+    def written(self) -> Written:
+        """Return the function, but for how many parts one call runs."""
         steps = self.steps
         types = [steps.types[v] for v in steps.inputs]
         inputs = [self._given("%operands", k, t) for k, t in enumerate(types)]
@@ -128,7 +97,10 @@ class _Writer(Function):
             *[f"  {x}" for x in room],
             "  %context = load ptr, ptr %context.place",
             "  %workspaces = load ptr, ptr %workspace.place",
-            f"  %call = udiv i64 %first, {self.share}",
+            "  %call = udiv i64 %first, ",
+        ]
+        rest = [
+            "",
             f"  %own = mul i64 %call, {self.workspace}",
             "  %workspace = getelementptr i8, ptr %workspaces, i64 %own",
             *self.allocations,
@@ -137,7 +109,9 @@ class _Writer(Function):
             *self.lines,
             "}",
         ]
-        return "\n".join([*self.definitions, *lines]) + "\n"
+        before, after = "\n".join([*self.definitions, *lines]), "\n".join(rest) + "\n"
+        text = KernelText(before, self.declarations, self.parts, calls=self.lapacks)
+        return Written(before, after, text, self.workspace)
 
     def _given(self, group: str, k: int, type_: ArrayType) -> Place:
         """Return an array that the function is given."""

@@ -52,6 +52,25 @@ class KernelText(NamedTuple):
     calls: Set[str] = frozenset()
 
 
+class Written(NamedTuple):
+    """A schedule as LLVM's assembly, but for how many parts one call runs, which stands between two texts.
+
+    Attributes
+    ----------
+    before, after
+        The two.
+    function
+        The function, with the first of them for its text.
+    workspace
+        How much memory each call is to be given.
+    """
+
+    before: str
+    after: str
+    function: KernelText
+    workspace: int
+
+
 class Writer(Reading):
     """The lines of the function of a kernel."""
 

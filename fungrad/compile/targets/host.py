@@ -30,8 +30,8 @@ from fungrad.compile.emit import (
 from fungrad.compile.emit.llvm_partial import partial_assembly
 from fungrad.compile.emit.llvm_recycling import LEAST
 from fungrad.compile.emit.reductions import sums_assembly
-from fungrad.compile.emit.routine import routine_assembly
 from fungrad.compile.emit.writer import KernelText
+from fungrad.compile.emit.written import routine_assembly
 from fungrad.compile.interrupts import interrupt_soon, keeping_interrupts
 from fungrad.compile.kernels.fused import Function
 from fungrad.compile.kernels.kernel import Kernel
@@ -116,12 +116,12 @@ def available() -> bool:
 
 
 MACHINE: dict[str, Any] = {"opt": 3, "reloc": "pic", "codemodel": "jitdefault"}
-PASSES: dict[str, Any] = {
-    "speed_level": 2,
-    "loop_vectorization": False,
-    "slp_vectorization": False,
-}
-"""Options of LLVM's machines and passes."""
+"""Options of LLVM's machines."""
+PASSES = (
+    "always_inliner", "sroa", "instruction_combine", "simplify_cfg", "loop_simplify", "lcssa",
+    "loop_rotate", "loop_unroll", "sroa", "instruction_combine", "simplify_cfg",
+)  # fmt: skip
+"""What LLVM does with kernels. All of its usual passes take four times as long, and what they add is not measurable."""
 AS_IT_IS = "; as it is\n"
 """What assembly begins with that no passes go over: they would take longer than they spare."""
 
@@ -234,7 +234,7 @@ def _written(
             return partial_assembly(kernel, partial, name)
         return llvm.kernel_assembly(kernel, name), 0
     if isinstance(kernel, Routine):
-        return routine_assembly(kernel.steps, name, share)
+        return routine_assembly(kernel.steps, share)
     raise TypeError(f"{kernel!r} is neither a kernel nor a routine")
 
 
@@ -297,17 +297,14 @@ def machine_code(text: str) -> bytes:
     import llvmlite.binding as binding
 
     machine = _machine()
-    options = binding.create_pipeline_tuning_options()
-    for name, value in PASSES.items():
-        setattr(options, name, value)
-    if text.startswith(AS_IT_IS):
-        options.speed_level = 0
     context = binding.create_context()
     module = binding.parse_assembly(text, context)
     try:
-        builder = binding.create_pass_builder(machine, options)
-        passes = builder.getModulePassManager()
-        passes.run(module, builder)
+        passes = binding.create_new_module_pass_manager()
+        for name in ("always_inliner",) if text.startswith(AS_IT_IS) else PASSES:
+            getattr(passes, f"add_{name}_pass")()
+        options = binding.create_pipeline_tuning_options()
+        passes.run(module, binding.create_pass_builder(machine, options))
         _dispose(passes)
         return machine.emit_object(module)  # type: ignore[no-any-return]
     finally:

@@ -279,13 +279,24 @@ fragile: Function = elementwise(
 )
 
 
+def _by_length(xp: Any, u: Any, n: Any) -> Any:
+    """Return u / n of a length: NumPy's quotient of complex numbers overflows for the smallest ones."""
+    if n.dtype.kind != "c":
+        return u / n
+    out = xp.empty(np.broadcast_shapes(u.shape, n.shape), n.dtype)
+    out.real, out.imag = u.real / n.real, u.imag / n.real
+    return out
+
+
 def _over_length(xp: Any, u: Any, n: Any) -> Any:
     """Return u / n; where n is 0, 0 if u is 0 too, else NaN."""
     if n.all():
-        return u / n
+        return _by_length(xp, u, n)
     flat = n == 0
     inside = xp.where(u == 0, xp.zeros_like(n), xp.nan)
-    return xp.where(flat, inside, u / xp.where(flat, 1, n)).astype(n.dtype)
+    return xp.where(flat, inside, _by_length(xp, u, xp.where(flat, n.dtype.type(1), n))).astype(
+        n.dtype
+    )
 
 
 over_length: Function = elementwise(
