@@ -110,13 +110,25 @@ def calibrate(call: Call, sample_seconds: float) -> int:
         scale *= 10
 
 
+SETTLING = 0.5, 0.25
+"""Seconds of calls after which fungrad compiles what it finds worth it; and again, what has become so meanwhile."""
+
+
 def settle(calls: Mapping[str, Call]) -> None:
     """Have fungrad's programs compiled, which it does in the background after some calls: how many a sample has is decided after that."""
-    for name, call in calls.items():
-        if name.startswith("fungrad"):
-            for _ in range(CALLS + PATIENCE):
-                call()
-    BACKGROUND.wait()
+    for seconds in SETTLING:
+        for name, call in calls.items():
+            if name.startswith("fungrad"):
+                call_for(call, seconds)
+        BACKGROUND.wait()
+
+
+def call_for(call: Call, seconds: float) -> None:
+    """Call until `seconds` are over, and no fewer times than it takes to have a program compiled."""
+    end, count = time.perf_counter() + seconds, 0
+    while count < CALLS + PATIENCE or time.perf_counter() < end:
+        call()
+        count += 1
 
 
 def time_interleaved(

@@ -7,6 +7,7 @@ import json
 import operator
 import os
 import threading
+import weakref
 from collections.abc import Iterator, Sequence
 from types import ModuleType, TracebackType
 from typing import Any, NamedTuple, Self
@@ -54,6 +55,13 @@ _COLUMNS = (
 )
 
 
+class Decision(NamedTuple):
+    """What was decided about the kernels of a program that has run."""
+
+    program: str
+    why: str
+
+
 class _Notes:
     """The events of one profile; it is apart, so that a profile that nobody holds any more ends."""
 
@@ -61,6 +69,7 @@ class _Notes:
         self.events: list[Event] = []
         self.threads: dict[int, str] = {}
         self.dropped = 0
+        self.programs: weakref.WeakSet[Program] = weakref.WeakSet()
 
     def see(self, event: Event) -> None:
         """Take note of an event."""
@@ -74,6 +83,7 @@ class _Notes:
 
     def run(self, program: Program, xp: ModuleType, arguments: Sequence[Any]) -> list[Any]:
         """Run a program, and take note of what it calls."""
+        self.programs.add(program)
         return run_timed(program, xp, arguments)
 
 
@@ -134,6 +144,12 @@ class Profile:
             for e in self.events
             if e.kind == "jit" and e.about.get("why")
         ]
+
+    @property
+    def decisions(self) -> list[Decision]:
+        """The programs that have run, and whether they have kernels: if not, what these would spare beside what making them takes."""
+        programs = sorted(self._notes.programs, key=operator.attrgetter("label"))
+        return [Decision(program.label, why) for program in programs for why in program.decisions]
 
     def table(self) -> Table[Time]:
         """Return what took time, that with most time of its own first."""
@@ -226,7 +242,7 @@ def profile() -> contextlib.AbstractContextManager[Profile]:
         The context manager. After the block, or within it, it prints as a table (in a notebook as HTML, by its method `print` in colour where rich is
         installed); ``table()`` has that as rows of plain data, ``trace("file.json")`` writes what https://ui.perfetto.dev and
         chrome://tracing show, and ``traced`` says why each jitted function was traced: which argument had another shape, dtype,
-        structure or static value than in the nearest call that was known.
+        structure or static value than in the nearest call that was known, and ``decisions`` which programs have kernels, and why others have none.
 
     Notes
     -----

@@ -15,8 +15,12 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax
-from fungrad.core.config import process_settings, settings
+from fungrad.compile import tiers
+from fungrad.compile.background import BACKGROUND
+from fungrad.compile.budget import BUDGET, Budget
+from fungrad.core.config import compilation, process_settings, settings
 from fungrad.core.observing import observers
+from tests.compile.compiling import needs_compiler
 
 
 @pytest.fixture(autouse=True)
@@ -481,3 +485,49 @@ def test_effects_happen_as_often():
         g(2.0)
         g(3.0)
     assert seen == [1.0, 2.0, 3.0]
+
+
+# What is decided about kernels
+
+
+@needs_compiler
+def test_decisions_about_kernels(monkeypatch):
+    asked = []
+    monkeypatch.setattr(tiers, "BUDGET", Budget())
+    monkeypatch.setattr(BACKGROUND, "add", asked.append)
+    g = fg.jit(lambda x: f(x) * 3)
+    x = np.ones(3)
+
+    def decided():
+        with fg.profile() as p:
+            g(x)
+        ((program, why),) = p.decisions
+        assert program == "jit(<lambda>)"
+        return why
+
+    token = compilation.set("background")
+    try:
+        g(x)
+        why = decided()
+        assert why.startswith("it is not worth kernels so far: NumPy's functions have taken ")
+        assert " s, of which kernels would spare 100%, and making them takes about 0.03" in why
+        monkeypatch.setattr(tiers.BUDGET, "limited", False)
+        monkeypatch.setattr(tiers.BUDGET, "allows", lambda seconds: False)
+        assert decided().startswith("its kernels wait for a later call: NumPy's functions have")
+        monkeypatch.undo()
+        monkeypatch.setattr(BUDGET, "limited", False)
+        monkeypatch.setattr(BACKGROUND, "add", asked.append)
+        for _ in range(tiers.CALLS):
+            g(x)
+        assert decided() == "its kernels are being made"
+        asked[0].compile_in_background()
+        assert decided() == "it has kernels"
+    finally:
+        compilation.reset(token)
+    token = compilation.set("off")
+    try:
+        with fg.profile() as p:
+            fg.jit(f)(x)
+        assert p.decisions == []
+    finally:
+        compilation.reset(token)

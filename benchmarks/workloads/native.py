@@ -78,6 +78,5 @@ def workload(row: Row) -> Workload:
     )
 
 
-WORKLOADS = [
-    workload(row) for module in (elementwise, learning, science, arrays) for row in module.ROWS
-]
+ROWS = [row for module in (elementwise, learning, science, arrays) for row in module.ROWS]
+WORKLOADS = [workload(row) for row in ROWS]

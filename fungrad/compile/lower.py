@@ -42,7 +42,6 @@ from fungrad.core.float_warnings import (
 )
 from fungrad.core.nesting import is_of_values
 from fungrad.core.observing import Span, run_observed
-from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import Tracer, new_tracer
 
 LARGE, MUCH = 1 << 20, 1 << 24
@@ -265,6 +264,11 @@ class Program(Keeper):
         return np in self._compiled
 
     @property
+    def decisions(self) -> list[str]:
+        """What was decided about kernels, for each library that it has run with."""
+        return [tier.decision for tier in [*self._tiers.values()]]
+
+    @property
     def has_kernels(self) -> bool:
         """Whether it calls kernels by now."""
         return any(tier.native is not None for tier in [*self._tiers.values()])
@@ -381,20 +385,3 @@ def _file(source: PythonSource) -> str:
         return "<fungrad program>"
     code, _ = place
     return f"<fungrad program of {os.path.basename(code.co_filename)} (in {code.co_name})>"
-
-
-def readable(source: PythonSource) -> str:
-    """Return the text of `source`, and below it, as comments, what the programs are that it calls."""
-    texts = [source.text]
-    pending = [(name, value) for name, value in reversed(source.bindings.items())]
-    while pending:
-        name, value = pending.pop()
-        primitive = getattr(value, "__self__", None)
-        if not isinstance(primitive, Primitive):
-            continue
-        for part, program in primitive.parts.items():
-            inner = program.source
-            lines = [f"{name}: {part} of {primitive}", *inner.text.splitlines()]
-            texts.append("".join(f"# {line}\n" for line in lines))
-            pending += [(f"{name}.{n}", v) for n, v in reversed(inner.bindings.items())]
-    return "\n".join(texts)

@@ -257,6 +257,21 @@ class Tier:
         """About how many seconds making kernels takes."""
         return BUDGET.cost(self.lines)
 
+    @property
+    def decision(self) -> str:
+        """What was decided about kernels, and why."""
+        if self.make is None:
+            return "it has kernels" if self.native is not None else "there are no kernels for it"
+        if compilation.get() == "off":
+            return "it gets no kernels: FUNGRAD_COMPILE is off"
+        if self._asked is BACKGROUND.process:
+            return "its kernels are being made"
+        spared = f"NumPy's functions have taken {self.seconds:.2g} s, of which kernels would spare {self.gain:.0%}"
+        cost = f"making them takes about {self.cost:.2g} s"
+        if not BUDGET.is_repaid(self.seconds * self.gain, self.lines):
+            return f"it is not worth kernels so far: {spared}, and {cost}"
+        return f"its kernels wait for a later call: {spared}, and {cost}; compiling has taken {BUDGET.spent:.2g} s of this process already"
+
     def compile_in_background(self) -> None:
         """Make the function with kernels, if that still pays once it is known what they spare."""
         if self.share is not None and BUDGET.limited:

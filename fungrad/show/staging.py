@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 from fungrad.compile.emit.python import python_source
-from fungrad.compile.lower import readable
+from fungrad.compile.readable import readable
 from fungrad.compile.steps import Schedule
 from fungrad.core.collection import no_collection
 from fungrad.core.errors import api_boundary

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from fungrad.compile.lower import Program, readable
+from fungrad.compile.lower import Program
 from fungrad.compile.peak import peak
+from fungrad.compile.readable import readable
 from fungrad.compile.simplify import after_each_pass
 from fungrad.compile.steps import Schedule
 from fungrad.core import tree
