@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -98,9 +99,13 @@ def boundary(function: F) -> F:
     return api_boundary(make)  # type: ignore[return-value]
 
 
+_unchecked: weakref.WeakKeyDictionary[Any, Callable[..., Any]] = weakref.WeakKeyDictionary()
+"""What functions of `_checked` call. No attribute of theirs, which `functools.wraps` would copy to what calls them."""
+
+
 def _checked(name: str, tx: Any) -> Any:
     """Return a transformation whose `update` says what is wrong with its arguments if it fails."""
-    plain = getattr(tx.update, "_unchecked", tx.update)
+    plain = _unchecked.get(tx.update, tx.update)
 
     @functools.wraps(plain)
     def update(*args: Any, **kwargs: Any) -> Any:
@@ -119,8 +124,8 @@ def _checked(name: str, tx: Any) -> Any:
             check_not_none(name, tx.init, _arguments(args, kwargs)[1])
         return result
 
-    checked: Any = api_boundary(update)
-    checked._unchecked = plain
+    checked = api_boundary(update)
+    _unchecked[checked] = plain
     return tx._replace(update=checked)
 
 

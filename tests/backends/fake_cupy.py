@@ -17,6 +17,7 @@ import types
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 
 from fungrad import tree
 from fungrad.show.libraries import NOT_IN_CUPY, NOT_IN_CUPYX
@@ -320,8 +321,23 @@ class Ufunc:
         return lifted(getattr(self._ufunc, name))
 
 
-CUPYX = ("fft", "ndimage", "signal", "special")
+CUPYX = ("fft", "linalg", "ndimage", "signal", "special")
 """The modules of `cupyx.scipy` there are; where CuPy has fewer functions, primitives must know it."""
+
+
+def _solve_triangular(a: Any, b: Any, lower: bool = False, unit_diagonal: bool = False) -> Any:
+    """Solve as `cupyx.scipy.linalg` does: stacks of one shape, and what is singular without an error."""
+    if a.shape[:-2] != b.shape[: a.ndim - 2] or a.shape[-1] != b.shape[a.ndim - 2]:
+        raise ValueError("incompatible dimensions")
+    solved = np.empty(b.shape, np.result_type(a, b, np.float32))
+    (trsm,) = scipy.linalg.get_blas_funcs(("trsm",), (a, b))
+    for place in np.ndindex(a.shape[:-2]):
+        solved[place] = trsm(1, a[place], b[place], lower=lower, diag=unit_diagonal)
+    return solved
+
+
+_LINALG = {"solve_triangular": _solve_triangular}
+"""What fungrad calls of `cupyx.scipy.linalg`."""
 
 
 def _install_cupyx() -> None:
@@ -338,6 +354,8 @@ def _install_cupyx() -> None:
             # what tools ask any module for, such as its file, or what CuPy lacks
             if attribute.startswith("__") or (name == "special" and attribute in NOT_IN_CUPYX):
                 raise AttributeError(attribute)
+            if name == "linalg":
+                return lifted(_LINALG[attribute])
             return lifted(getattr(importlib.import_module(f"scipy.{name}"), attribute))
 
         module.__getattr__ = __getattr__  # type: ignore[method-assign]

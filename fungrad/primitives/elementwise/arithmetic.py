@@ -280,8 +280,8 @@ fragile: Function = elementwise(
 
 
 def _by_length(xp: Any, u: Any, n: Any) -> Any:
-    """Return u / n of a length: NumPy's quotient of complex numbers overflows for the smallest ones."""
-    if n.dtype.kind != "c":
+    """Return u / n. If n is real, so are the quotients of the parts: NumPy's of complex numbers overflow for the smallest ones."""
+    if n.dtype.kind != "c" or n.imag.any():
         return u / n
     out = xp.empty(np.broadcast_shapes(u.shape, n.shape), n.dtype)
     out.real, out.imag = u.real / n.real, u.imag / n.real
