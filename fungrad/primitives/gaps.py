@@ -28,8 +28,11 @@ ROUNDING_OF_VALUES, ROUNDING_OF_ELEMENTS = 4, 100
 """How many times n times the precision two values may differ that are equal, and what is 0 may be of the largest element."""
 
 
-def _quotients(xp: Any, x: Any, gaps: Any, unknown: Any = None) -> Any:
-    """Return the quotients, 0 on the diagonal; where a gap is 0, 0 if `x` is 0 up to rounding and it is not `unknown`, else NaN."""
+def _quotients(xp: Any, x: Any, gaps: Any, values: Any = None) -> Any:
+    """Return the quotients, 0 on the diagonal; where a gap is 0, 0 if `x` is 0 up to rounding, else NaN.
+
+    Those of cotangents are given what acts on the `values`, and warn of NaN. Those of tangents do not: nobody may look at the vectors.
+    """
     n = x.shape[-1]
     equal, places = gaps == 0, xp.arange(n)
     out = x / xp.where(equal, xp.ones_like(gaps), gaps)
@@ -41,12 +44,16 @@ def _quotients(xp: Any, x: Any, gaps: Any, unknown: Any = None) -> Any:
     limit = ROUNDING_OF_ELEMENTS * n * float(np.finfo(x.dtype).eps)
     none = size <= limit * xp.max(size, axis=(-2, -1), keepdims=True)
     none = none & xp.swapaxes(none, -1, -2)
-    if unknown is not None:
+    if values is not None:
         rests = none[..., places, places]
-        open_ = rests & (unknown != 0)
+        open_ = rests & (values != 0)
         both = rests[..., None, :] & rests[..., :, None]
         none &= ~(both & (open_[..., None, :] | open_[..., :, None]))
-    return xp.where(equal, xp.where(none, xp.zeros_like(x), xp.nan), out)
+    zeros = xp.zeros_like(x)
+    if values is None:
+        return xp.where(equal, xp.where(none, zeros, xp.nan), out)
+    # 0 / 0 has NumPy warn, at the line where the vectors were computed.
+    return xp.where(equal, zeros / xp.where(equal & ~none, zeros, xp.ones_like(x)), out)
 
 
 class Gaps(OfMatrices):
@@ -63,6 +70,7 @@ class Gaps(OfMatrices):
 class OverGaps(Gaps):
     """How vectors turn, of matrices x, and how values move: x divided by the gaps, and the diagonal. Linear in x."""
 
+    name = "tangent_of_eigenvectors"
     multiple_results = True
 
     def abstract_eval(self, x: ArrayType, gaps: ArrayType) -> tuple[ArrayType, ...]:
@@ -94,6 +102,8 @@ class OverGaps(Gaps):
 @primitive
 class BackOverGaps(Gaps):
     """The transpose: matrices divided by the gaps, with diagonals that are given. Linear in both."""
+
+    name = "cotangent_of_eigenvectors"
 
     def abstract_eval(self, x: ArrayType, values: ArrayType, gaps: ArrayType) -> ArrayType:
         if (values.shape, values.dtype) != (x.shape[:-1], x.dtype):

@@ -1,5 +1,6 @@
 """Derivatives at matrices with equal eigenvalues or singular values."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,10 @@ def with_values(
 def ways(f: Any) -> list[Any]:
     reverse = lambda x: fg.vjp(f, x)[1](1.0)[0]
     return [fg.grad(f), fg.jit(fg.grad(f)), reverse]
+
+
+def quiet(f: Any) -> Any:
+    return np.errstate(invalid="ignore")(f)
 
 
 def composed(a: Any) -> Any:
@@ -130,9 +135,9 @@ def test_vectors_that_turn_have_no_derivative():
     assert np.isnan(fg.jvp(vectors, (np.eye(2),), (t,))[1]).all()
     np.testing.assert_array_equal(fg.jvp(vectors, (np.eye(2),), (np.diag([1.0, 3.0]),))[1], 0)
     a = with_values((3, 3, 1))  # equal up to rounding
-    for gradient in ways(lambda a: np.linalg.eigh(a)[1][:, 2].sum()):
+    for gradient in map(quiet, ways(lambda a: np.linalg.eigh(a)[1][:, 2].sum())):
         assert np.isnan(gradient((a + a.T) / 2)).any()
-    for gradient in ways(lambda a: np.linalg.svd(a)[0].sum()):
+    for gradient in map(quiet, ways(lambda a: np.linalg.svd(a)[0].sum())):
         assert np.isnan(gradient(a)).any()
 
 
@@ -155,3 +160,28 @@ def test_eigenvectors_of_matrices_that_are_not_symmetric():
     expected = (f(a + 1e-6 * t) - f(a - 1e-6 * t)) / 2e-6
     np.testing.assert_allclose(fg.jvp(f, (a,), (t,))[1], expected, rtol=1e-6)
     np.testing.assert_allclose((fg.grad(f)(a) * t).sum(), expected, rtol=1e-6)
+
+
+def of_one_vector(a: Any) -> Any:
+    return np.linalg.eigh(a)[1][:, 0] @ np.arange(3.0)
+
+
+@pytest.mark.parametrize(
+    "way", [fg.grad, lambda f: fg.jit(fg.grad(f)), lambda f: fg.vjp(f, np.eye(3))[1]]
+)
+def test_where_vectors_have_no_derivative_the_line_is_told(way):
+    """In reverse mode. Tangents of vectors are computed whether somebody looks at them or not."""
+    f, line = way(of_one_vector), of_one_vector.__code__.co_firstlineno + 1
+    x = 1.0 if "vjp" in str(f) else np.eye(3)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            assert any(np.isnan(g).any() for g in fg.tree.leaves(f(x)))
+    assert {(w.filename, w.lineno) for w in told} == {(__file__, line)}
+    assert "invalid value encountered in cotangent_of_eigenvectors" in str(told[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isfinite(fg.grad(of_one_vector)(np.diag([1.0, 2.0, 4.0]))).all()
+        for gradient in (fg.grad, fg.jacfwd):
+            assert np.isfinite(gradient(lambda a: np.linalg.eigh(a)[0].sum())(np.eye(3))).all()
+        assert np.isnan(fg.jacfwd(of_one_vector)(np.eye(3))).any()

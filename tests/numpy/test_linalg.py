@@ -386,7 +386,7 @@ def test_values_at_repeated_eigenvalues_have_derivatives():
 
 
 def test_vectors_of_repeated_eigenvalues_have_none():
-    with np.errstate(all="raise"):
+    with np.errstate(all="ignore"):
         g = fg.grad(lambda a: np.sum(np.linalg.eigh(a)[1][:, 0]))(np.eye(2))
         assert np.isnan(g).any()
         assert np.isnan(fg.grad(lambda a: np.sum(np.linalg.svd(a)[0]))(np.eye(2))).any()

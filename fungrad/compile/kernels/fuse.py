@@ -30,7 +30,7 @@ from fungrad.core.types import Shape
 from fungrad.primitives.shaping import Broadcast
 
 LARGEST = 1 << 13
-"""Operations of a kernel, for which LLVM takes two seconds. What a cut goes through is written to memory, and read again."""
+"""Nodes of a kernel, whose vectors may all be on the stack at once: half a megabyte. What a cut goes through is written to memory, and read again."""
 SHORTEST = 4
 """The length of the innermost loop from which a kernel is worth it, but for small arrays."""
 SMALL = 1 << 6
