@@ -22,10 +22,12 @@ print(time.perf_counter() - start)
 """
 
 
-def seconds_to_import(module: str, before: str) -> float:
-    """Start a Python that runs `before`, and return how long its import of `module` took."""
+def seconds_to_import(module: str, before: str, compiled: bool = True) -> float:
+    """Start a Python that runs `before`, and return how long its import of `module` took; if it is not `compiled`, by Python's compiler, too."""
     environment = dict(os.environ)
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # compile once, as installed packages do
+    if not compiled:
+        environment |= {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": os.devnull}
     environment["PYTHONPATH"] = os.pathsep.join(
         filter(None, [str(ROOT), environment.get("PYTHONPATH")])
     )
@@ -39,13 +41,15 @@ def seconds_to_import(module: str, before: str) -> float:
     return float(answer.stdout)
 
 
-def import_of(module: str, before: str = "import numpy") -> Callable[[Setting], Call]:
+def import_of(
+    module: str, before: str = "import numpy", compiled: bool = True
+) -> Callable[[Setting], Call]:
     """Return the contender that imports `module` after `before`."""
 
     def factory(setting: Setting) -> Call:
         if importlib.util.find_spec(module) is None:
             raise LeftOut(f"{module} is not installed")
-        return lambda: seconds_to_import(module, before)
+        return lambda: seconds_to_import(module, before, compiled)
 
     return factory
 
@@ -57,6 +61,7 @@ WORKLOADS = [
         contenders={
             "fungrad": import_of("fungrad"),
             "fungrad.numpy": import_of("fungrad.numpy"),
+            "fungrad, without bytecode": import_of("fungrad", compiled=False),
             "autograd": import_of("autograd"),
             "jax": import_of("jax"),
             "numpy itself": import_of("numpy", before=""),
