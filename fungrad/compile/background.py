@@ -11,12 +11,15 @@ import sys
 import threading
 import time
 import weakref
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
 
 from fungrad.compile.interrupts import interrupt_soon
 
-NICE = 5
-"""How far whoever makes kernels stands back where processors are short."""
+NICE = 10
+"""How far LLVM stands back where processors are short. What is done in Python does not: others would wait for its lock."""
+
+T = TypeVar("T")
 
 
 class Compilable(Protocol):
@@ -56,6 +59,13 @@ def _release() -> None:
         _held.pop().__exit__(None, None, None)
 
 
+def _raising(error: BaseException) -> Callable[[], Any]:
+    def fail() -> Any:
+        raise error
+
+    return fail
+
+
 class Background:
     """A thread that makes kernels, for as long as there are any to make.
 
@@ -66,6 +76,9 @@ class Background:
     def __init__(self) -> None:
         self.process = object()
         """Another one in each process that a fork has made: what its parent asked of its thread, nobody does there."""
+        self.helped = 0.0
+        """Seconds of a processor that LLVM has taken on threads of its own."""
+        self._worker = 0  # the thread that has kernels made now
         self._waiting: collections.deque[weakref.ref[Compilable]] = collections.deque()
         self._workers: collections.deque[object] = collections.deque()
         if hasattr(os, "register_at_fork"):
@@ -119,13 +132,11 @@ class Background:
             self._waiting.clear()
 
     def _work(self) -> None:
-        if sys.platform == "linux":  # where a thread has a priority of its own
-            with contextlib.suppress(OSError):
-                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
         this = object()
         while True:
             self._workers.append(this)
             if self._workers[0] is this:  # else another thread does it all
+                self._worker = threading.get_ident()
                 self._make_all()
             self._workers.remove(this)
             # Who is still among the workers has yet to look whether there is more to do.
@@ -152,6 +163,33 @@ class Background:
     def busy(self) -> bool:
         """Whether kernels are being made."""
         return bool(self._workers)
+
+    def standing_back(self, compute: Callable[[], T]) -> T:
+        """Return what a function returns that needs Python's lock for little of its time: on the thread that makes kernels, by one that stands back."""
+        if threading.get_ident() != self._worker or not self._workers or sys.platform != "linux":
+            return compute()
+        results: list[Callable[[], T]] = []
+        done = _thread.allocate_lock()
+        done.acquire()
+
+        def run() -> None:
+            try:
+                with contextlib.suppress(OSError):
+                    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+                result = compute()
+                results.append(lambda: result)
+            except BaseException as error:
+                results.append(_raising(error))
+            finally:
+                self.helped += time.thread_time()
+                done.release()
+
+        try:
+            _thread.start_new_thread(run, ())
+        except RuntimeError:  # there are too many threads, or Python is about to end
+            return compute()
+        done.acquire()
+        return results[0]()
 
     def wait(self) -> None:
         """Return when nothing is left to be made; for tests."""

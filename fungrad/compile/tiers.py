@@ -279,11 +279,11 @@ class Tier:
             if not BUDGET.is_repaid(self.taken * self.gain, self.lines):
                 self._asked = None
                 return
-        before = time.thread_time()
+        before = time.thread_time() + BACKGROUND.helped
         try:
             self.compile()
         finally:
-            BUDGET.took(time.thread_time() - before, self.lines)
+            BUDGET.took(time.thread_time() + BACKGROUND.helped - before, self.lines)
 
     def rounds(self, n: int | None = None) -> Iterable[Any]:
         """Return what a loop of the program goes over; see `rounds`."""

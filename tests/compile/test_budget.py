@@ -1,15 +1,19 @@
 """When compiling pays: what it may cost, and what kernels spare."""
 
 import itertools
+import os
+import sys
+import threading
 
 import numpy as np
 import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad.compile import budget, tiers
-from fungrad.compile.background import BACKGROUND
+from fungrad.compile import background, budget, tiers
+from fungrad.compile.background import BACKGROUND, NICE
 from fungrad.compile.budget import AT_ONCE, FIRST, PATIENCE, PER_LINE, Budget
+from fungrad.compile.targets import host
 from fungrad.compile.worth import share
 from fungrad.core.config import compilation
 from fungrad.lax import fori_loop, scan, while_loop
@@ -171,3 +175,51 @@ def test_what_is_worth_it_is_compiled_and_counted(limited, monkeypatch):
     assert tier.native is not None
     assert fresh.spent > 0.0
     np.testing.assert_allclose(f(X), expected, rtol=1e-15)
+
+
+@needs_compiler
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have no priority of their own")
+def test_llvm_stands_back_and_python_does_not(monkeypatch):
+    """A thread of low priority that holds Python's lock would have all others wait where processors are short."""
+    seen, machine_code = {}, host.machine_code
+
+    def noted(text):
+        seen["llvm"] = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+        return machine_code(text)
+
+    def assembly(kernel):
+        seen["python"] = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+        return written(kernel)
+
+    written = host.assembly
+    monkeypatch.setattr(host, "machine_code", noted)
+    monkeypatch.setattr(host, "assembly", assembly)
+    monkeypatch.setattr(tiers.BUDGET, "limited", False)
+    monkeypatch.setenv("FUNGRAD_CACHE_DIR", "off")
+    usual, helped = os.getpriority(os.PRIO_PROCESS, 0), BACKGROUND.helped
+    token = compilation.set("background")
+    try:
+        f = fg.jit(lambda x: fnp.sin(x) * 7.25 + x)
+        for _ in range(tiers.CALLS):
+            f(X)
+        BACKGROUND.wait()
+    finally:
+        compilation.reset(token)
+    assert seen == {"llvm": min(usual + NICE, 19), "python": usual} or usual + NICE > 19
+    assert BACKGROUND.helped > helped
+
+
+def test_what_fails_while_it_stands_back_fails_there(monkeypatch):
+    monkeypatch.setattr(BACKGROUND, "_worker", threading.get_ident())
+    monkeypatch.setattr(BACKGROUND, "_workers", [object()])
+    with pytest.raises(ZeroDivisionError):
+        BACKGROUND.standing_back(lambda: 1 / 0)
+    assert BACKGROUND.standing_back(threading.get_ident) != threading.get_ident() or (
+        sys.platform != "linux"
+    )
+
+    def start(*_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(background._thread, "start_new_thread", start)
+    assert BACKGROUND.standing_back(lambda: 2) == 2

@@ -271,7 +271,7 @@ def _kept(text: str, link: Callable[[bytes], T]) -> T:
     code = store.get(key)
     if code is not None:
         return link(code)
-    code = machine_code(text)
+    code = BACKGROUND.standing_back(lambda: machine_code(text))
     linked = link(code)  # first: what cannot be linked is not kept
     store.put(key, code)
     return linked
