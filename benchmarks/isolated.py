@@ -13,6 +13,7 @@ import ctypes
 import gc
 import json
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -38,10 +39,16 @@ class Isolated:
         Bytes of resident memory over the base, at the most; None where the system does not tell.
     until_native : float or None
         Seconds from the first of many calls, one after the other, until the next one has its kernels; None if there are none.
+    compiling : float or None
+        Seconds of a processor that making the kernels took.
+    meanwhile : float or None
+        How many times longer a call lasts while kernels are made, in the mean, than the median of those before.
     """
 
     peak: int | None
     until_native: float | None
+    compiling: float | None
+    meanwhile: float | None
 
 
 def measure(workload: Workload, contender: str, compiled: bool = True) -> Isolated:
@@ -59,28 +66,33 @@ def measure(workload: Workload, contender: str, compiled: bool = True) -> Isolat
 
 def measured_here(call: Call) -> Isolated:
     """Measure a call that this process has not made yet."""
-    until = until_native(call)
+    until, compiling, meanwhile = until_native(call)
     for _ in range(WARMING):
         call()
-    return Isolated(peak_of(call), until)
+    return Isolated(peak_of(call), until, compiling, meanwhile)
 
 
-def until_native(call: Call) -> float | None:
-    """Return the seconds from the first of many calls, one after the other, until its kernels are there."""
+def until_native(call: Call) -> tuple[float | None, float | None, float | None]:
+    """Return what `Isolated` says of compiling: of many calls, one after the other, until their kernels are there."""
     from fungrad.compile.background import BACKGROUND
+    from fungrad.compile.budget import BUDGET
     from fungrad.compile.tiers import CALLS, Tier
 
     start = time.perf_counter()
     for _ in range(CALLS):
         call()
     tiers = [x for x in gc.get_objects() if isinstance(x, Tier)]
-    took = 0.0
-    while took < LONGEST and not any(tier.native is not None for tier in tiers):
-        if not BACKGROUND.busy and all(tier.make is None for tier in tiers):
-            return None
+    took, alone, beside = 0.0, list[float](), list[float]()
+    while not any(tier.native is not None for tier in tiers):
+        if took > LONGEST or not (BACKGROUND.busy or any(tier.make for tier in tiers)):
+            return None, None, None
+        busy, before = BACKGROUND.busy, time.perf_counter()
         call()
+        (beside if busy else alone).append(time.perf_counter() - before)
         took = time.perf_counter() - start
-    return took if took < LONGEST else None
+    BACKGROUND.wait()
+    slower = statistics.mean(beside) / statistics.median(alone) if alone and beside else None
+    return took, BUDGET.spent, slower
 
 
 def peak_of(call: Call) -> int | None:

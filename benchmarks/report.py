@@ -70,8 +70,12 @@ def _table_lines(result: Result) -> list[str]:
     column("first call", timed(lambda t: "" if t.first is None else duration(t.first)))
     column("busy / quiet", lambda name: _if_any(result.slowdown(name), times))
     isolated = result.isolated
-    column("peak memory", lambda name: _if_any(_peak(isolated, name), _bytes))
-    column("until native", lambda name: _if_any(_until_native(isolated, name), duration))
+    column("peak memory", lambda name: _if_any(_isolated(isolated, name, "peak"), _bytes))
+    column(
+        "until native", lambda name: _if_any(_isolated(isolated, name, "until_native"), duration)
+    )
+    column("compiling", lambda name: _if_any(_isolated(isolated, name, "compiling"), duration))
+    column("meanwhile", lambda name: _if_any(_isolated(isolated, name, "meanwhile"), times))
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
 
     def line(cells: Sequence[str]) -> str:
@@ -93,12 +97,8 @@ def _bytes(value: float) -> str:
     return quantity(value, "bytes")
 
 
-def _peak(isolated: Mapping[str, Isolated], name: str) -> float | None:
-    return isolated[name].peak if name in isolated else None
-
-
-def _until_native(isolated: Mapping[str, Isolated], name: str) -> float | None:
-    return isolated[name].until_native if name in isolated else None
+def _isolated(isolated: Mapping[str, Isolated], name: str, what: str) -> float | None:
+    return getattr(isolated[name], what) if name in isolated else None
 
 
 def ratios(
@@ -157,7 +157,7 @@ def memory(results: Sequence[Result]) -> str:
     """Return which programs take more memory than JAX's."""
     found = []
     for result in results:
-        ours, theirs = (_peak(result.isolated, name) for name in (JITTED, JITTED_JAX))
+        ours, theirs = (_isolated(result.isolated, name, "peak") for name in (JITTED, JITTED_JAX))
         if ours is not None and theirs is not None:
             found.append((ours / max(theirs, 1), ours, theirs, result.workload.name))
     if not found:

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 import fungrad
+from fungrad.transforms import retraces
+from tests.conftest import MANY
 from tests.folding import each
 from tools import stubs
 
@@ -100,6 +102,7 @@ def test_readme_runs(tmp_path, monkeypatch):
 @pytest.mark.parametrize("path", sorted((ROOT / "docs").rglob("*.md")), ids=lambda path: path.stem)
 def test_docs_run(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(retraces, "MANY", MANY)
     run_blocks(path)
 
 

@@ -359,3 +359,14 @@ def test_kernels_after_a_fork():
             os._exit(2)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     np.testing.assert_array_equal(function(x, x), 2 * x)
+
+
+@pytest.mark.parametrize("n", [5, 7, 13, 30, 37])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_the_rest_of_a_row_counts_once(n, dtype):
+    """Its last vector overlaps the one before."""
+    x = np.arange(1, n + 1, dtype=dtype)
+    nodes = [Node("load", x.dtype, (), 0), Node("mul", x.dtype, (0, 0)), Node("reduce_sum", x.dtype, (1,))]  # fmt: skip
+    output = Output(2, ArrayType((), x.dtype), False)
+    kernel = Kernel((n,), 0, (Access(ArrayType((n,), x.dtype), (0,)),), tuple(nodes), (output,))
+    assert compiled(kernel.check())(x) == n * (n + 1) * (2 * n + 1) // 6

@@ -348,3 +348,13 @@ def test_the_last_assignment_to_a_place_counts():
     np.testing.assert_array_equal(f(np.zeros(3)), [6.0, 0.0, 7.0])
     g = fg.jit(lambda x, i, j: x.at[i].set(5.0).at[j].set(7.0))
     np.testing.assert_array_equal(g(np.zeros(3), 1, 2), [0.0, 5.0, 7.0])
+
+
+def test_constants_of_the_same_bits_and_other_dtypes_are_two():
+    def f(x, i):
+        return fnp.where(x > 1, x, np.float64(0)), fnp.where(i > 1, i, np.int64(0))
+
+    x, i = np.array([0.5, 2.0]), np.array([1, 5])
+    assert names(f, x, i).count("select") == 2
+    simple = simplify(record_expr("f", f, map(type_of, (x, i))))
+    assert {simple.types[v].dtype.kind for v in simple.constants} >= {"f", "i"}

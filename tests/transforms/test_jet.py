@@ -547,3 +547,13 @@ def test_a_missing_derivative_names_the_line():
     g = lambda v: special.jv(v, 0.5)
     with pytest.raises(fg.MissingRuleError, match=r"test_jet.py.*g = lambda v"):
         jet(g, (1.5,), ([1.0],))
+
+
+def test_constants_of_the_same_bits_keep_their_dtypes():
+    def f(x):
+        count = fnp.floor(x).astype(np.int64) + np.int64(0)
+        return fnp.where(x > np.float64(0), x * x, np.float64(0)), count
+
+    (value, count), (series, _) = jet(f, (2.5,), ([1.0, 0.0],))
+    assert (value, count, count.dtype) == (6.25, 2, np.int64)
+    assert list(series) == [5.0, 2.0]

@@ -32,12 +32,11 @@ _TABLE: dict[str, dict[str, str]] = {
         "jax.sharding": "AbstractDevice ManualAxisType auto_axes explicit_axes",
     },
     "its kernels are written for GPUs and TPUs": {
-        "jax.experimental": "pallas mosaic rnn",
+        "jax.experimental": "mosaic rnn",
         "jax.lax.linalg": "qdwh",
     },
-    "references that programs write to would need JAX's hijax types; carry arrays through the loop": {
-        "jax": "Ref empty_ref free_ref freeze new_ref ref",
-        "jax.experimental": "hijax EArray cur_qdd primal_tangent_dtype",
+    "arrays are traced here, and no types that libraries declare by hijax": {
+        "jax.experimental": "EArray primal_tangent_dtype",
     },
     "programs are differentiated and mapped by fungrad's own traces and rules": {
         "jax": "ad fwd_and_bwd make_user_context",

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 import fungrad
+from fungrad.compat.jax import refs, threaded
 from fungrad.compat.jax.arguments import refuse
 from fungrad.compat.jax.array import Array
 from fungrad.compat.jax.crossing import (
@@ -50,12 +51,30 @@ class Jitted(Crossed):
     """A jitted function."""
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if refs.ever:
+            return self._with_references(args, kwargs)
+        return self._call(args, kwargs)
+
+    def _call(self, args: Any, kwargs: Any) -> Any:
         given = [
             _view(x, _ndarray) if type(x) is Array else narrowed(x) if type(x) is _ndarray else x
             for x in args
         ]
         result = self.inner(*given, **kwargs) if kwargs else self.inner(*given)
         return leave(result) if type(result) is _ndarray else leave_tree(result)
+
+    def _with_references(self, args: Any, kwargs: Any) -> Any:
+        """Call where there may be references among the arguments, or in the function: what they hold goes in, and comes back."""
+        own = vars(self)
+        if "passing" not in own:
+            if not threaded.references((args, kwargs)):
+                try:
+                    return self._call(args, kwargs)
+                except refs.ElsewhereError as error:
+                    if error.ref.belongs_to != refs.home():
+                        raise
+            own["passing"] = threaded.Passing(self.inner)
+        return leave_tree(own["passing"](args, kwargs))
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Trace for the types of the arguments, without running."""
@@ -313,6 +332,8 @@ def device_put(
 
 def typeof(x: Any) -> Any:
     """Return shape and dtype, of 32 bits where there are no numbers of 64."""
+    if isinstance(x, refs.Referring):
+        return refs.AbstractRef(fungrad.typeof(x[...]))
     found = fungrad.typeof(x)
     return found if type(x) is Tracer else found.update(dtype=canonical(found.dtype))
 

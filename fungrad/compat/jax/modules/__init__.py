@@ -38,6 +38,6 @@ _FINISH = {
     "closure_convert": _converted,
 }
 _SAME = "checkpoint_policies float0 ShapeDtypeStruct " + transforms.AS_IT_IS
-_OURS = [f"fungrad.compat.jax.{name}" for name in ("transforms", "callbacks", "sharded")]
+_OURS = [f"fungrad.compat.jax.{name}" for name in ("transforms", "callbacks", "sharded", "refs")]
 _SOURCES = [*_OURS, "fungrad"]
 __getattr__ = _namespace("jax", globals(), _SOURCES, _MODULES, _SAME, _FINISH)

@@ -17,6 +17,6 @@ def disable_x64() -> Any:
 __getattr__ = _namespace(
     "jax.experimental",
     globals(),
-    ["fungrad.experimental"],
-    "checkify jet ode multihost_utils mesh_utils layout pjit shard_map sparse",
+    ["fungrad.experimental", "fungrad.compat.jax.hijax"],
+    "checkify hijax jet ode multihost_utils mesh_utils layout pallas pjit shard_map sparse",
 )

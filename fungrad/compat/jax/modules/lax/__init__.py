@@ -9,6 +9,8 @@ from fungrad.compat.jax.adapting import namespace as _namespace
 from fungrad.compat.jax.crossing import enter, leave
 from fungrad.compat.jax.inert import AccuracyMode, DotAlgorithm, DotAlgorithmPreset, Tolerance
 from fungrad.compat.jax.shapes import broadcast_shapes
+from fungrad.compat.jax.threaded import THREADED as _THREADED
+from fungrad.compat.jax.threaded import threaded as _threaded
 from fungrad.extend.primitives import primitives as _primitives
 
 __all__ = [
@@ -36,6 +38,9 @@ _get = _namespace("jax.lax", globals(), ["fungrad.lax", _primitives], "linalg", 
 
 
 def __getattr__(name: str) -> Any:
+    if name in _THREADED:
+        globals()[name] = function = _threaded(name, _get(name))
+        return function
     if name not in ("RandomAlgorithm", "rng_bit_generator"):
         return _get(name)
     from fungrad.compat.jax import generators
