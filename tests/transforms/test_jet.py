@@ -551,8 +551,8 @@ def test_a_missing_derivative_names_the_line():
 
 def test_constants_of_the_same_bits_keep_their_dtypes():
     def f(x):
-        count = fnp.floor(x).astype(np.int64) + np.int64(0)
-        return fnp.where(x > np.float64(0), x * x, np.float64(0)), count
+        positive = fnp.where(x > np.float64(0), x * x, np.float64(0))
+        return positive, fnp.floor(x).astype(np.int64) + np.int64(0)
 
     (value, count), (series, _) = jet(f, (2.5,), ([1.0, 0.0],))
     assert (value, count, count.dtype) == (6.25, 2, np.int64)
