@@ -554,6 +554,7 @@ def test_constants_of_the_same_bits_keep_their_dtypes():
         positive = fnp.where(x > np.float64(0), x * x, np.float64(0))
         return positive, fnp.floor(x).astype(np.int64) + np.int64(0)
 
-    (value, count), (series, _) = jet(f, (2.5,), ([1.0, 0.0],))
-    assert (value, count, count.dtype) == (6.25, 2, np.int64)
-    assert list(series) == [5.0, 2.0]
+    for g in (f, fg.jit(f)):
+        (value, count), (series, _) = jet(g, (2.5,), ([1.0, 0.0],))
+        assert (value, count, count.dtype) == (6.25, 2, np.int64)
+        assert list(series) == [5.0, 2.0]
