@@ -175,7 +175,8 @@ class Background:
         def run() -> None:
             try:
                 with contextlib.suppress(OSError):
-                    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+                    this = os.PRIO_PROCESS, threading.get_native_id()
+                    os.setpriority(*this, min(os.getpriority(*this) + NICE, 19))
                 result = compute()
                 results.append(lambda: result)
             except BaseException as error:

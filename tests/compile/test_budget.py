@@ -205,7 +205,7 @@ def test_llvm_stands_back_and_python_does_not(monkeypatch):
         BACKGROUND.wait()
     finally:
         compilation.reset(token)
-    assert seen == {"llvm": min(usual + NICE, 19), "python": usual} or usual + NICE > 19
+    assert seen == {"llvm": min(usual + NICE, 19), "python": usual}
     assert BACKGROUND.helped > helped
 
 

@@ -39,14 +39,16 @@ def meant(name, *operands):
     namespace = Namespace()
     loads = [namespace.node("load", x.dtype, value=i) for i, x in enumerate(operands)]
     out = getattr(namespace, name)(*loads)
+    nodes, required, places = namespace.finished()
+    assert not any(node.operation in operations.FUNCTIONS for node in nodes)
     found = []
-    for node in namespace.nodes:
+    for node in nodes:
         if node.operation in ("constant", "load"):
             found.append(node.value if node.operation == "constant" else operands[node.value])
         else:
             found.append(operations.compute(node, [found[i] for i in node.operands]))
-    safe = [np.broadcast_to(found[i], operands[0].shape) for i in namespace.safe]
-    return found[out.index], np.all(safe, axis=0) if safe else np.ones(operands[0].shape, bool)
+    safe = [np.broadcast_to(found[i], operands[0].shape) for i in required]
+    return found[places[out.index]], np.all(safe, axis=0) if safe else np.ones(operands[0].shape, bool)
 
 
 def rounded(x, dtype):

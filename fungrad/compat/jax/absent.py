@@ -33,6 +33,7 @@ _TABLE: dict[str, dict[str, str]] = {
     },
     "its kernels are written for GPUs and TPUs": {
         "jax.experimental": "mosaic rnn",
+        "jax.experimental.pallas": "fuser ops tpu_sc",
         "jax.lax.linalg": "qdwh",
     },
     "arrays are traced here, and no types that libraries declare by hijax": {
@@ -64,7 +65,6 @@ _TABLE: dict[str, dict[str, str]] = {
         "jax.experimental.sparse": ""
     },
     "it is not written yet": {
-        "jax": "ds",
         "jax.numpy": "frompyfunc ufunc",
         "jax.scipy.linalg": "fiedler_companion qr_multiply rsf2csf",
         "jax.scipy.special": "bessel_jn",

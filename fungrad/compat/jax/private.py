@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import optree
 
 from fungrad.compat.jax.array import Array
 from fungrad.compat.jax.inert import CPU, itself, no_effect
 from fungrad.compat.jax.x64 import canonical
 from fungrad.core import tree
 from fungrad.core.axes import open_axes
+from fungrad.core.paths import NAMESPACE
 from fungrad.core.state import state_variable
 from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.test_util import gradients
@@ -177,7 +179,18 @@ def cache(max_size: int | None = 4096, **_: Any) -> Any:
 
 
 weakref_lru_cache = functools.lru_cache
-_registry: dict[Any, Any] = {}
+
+
+class _Nodes(dict[Any, Any]):
+    """What classes are nodes of pytrees: libraries ask whether one is, and those of all kinds of tuples with names are not in it."""
+
+    def __contains__(self, cls: object) -> bool:
+        if not isinstance(cls, type) or optree.is_namedtuple_class(cls):
+            return False
+        return optree.register_pytree_node.get(cls, namespace=NAMESPACE) is not None
+
+
+_registry = _Nodes()
 _backends: dict[str, Any] = {}
 
 

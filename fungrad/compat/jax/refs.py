@@ -14,15 +14,21 @@ from weakref import WeakSet
 
 import numpy as np
 
-from fungrad.compat.jax.array import Array
-from fungrad.compat.jax.crossing import dtype_of, enter
-from fungrad.compat.jax.inert import Device
-from fungrad.core import tree
+from fungrad.compat.jax.crossing import enter, leave
+from fungrad.compat.jax.elements import ds as ds
+from fungrad.compat.jax.elements import read, uninitialized, written
 from fungrad.core.tracer import Tracer, innermost_trace, known_value
 from fungrad.extend.core import AbstractValue, ShapedArray
 
-made: WeakSet[Any] = WeakSet()
-"""All references there are."""
+
+class _Made(threading.local):
+    """The references that there are of a thread's functions."""
+
+    def __init__(self) -> None:
+        self.references: WeakSet[Any] = WeakSet()
+
+
+made = _Made()
 ever: list[bool] = []
 """Not empty once there has been one: programs without any are to wait for nothing."""
 
@@ -71,7 +77,6 @@ class Referring:
     """What reads and replaces elements of an array."""
 
     __slots__ = ()
-    __array_ufunc__ = None
     shape: tuple[int, ...]
     dtype: Any
 
@@ -97,6 +102,9 @@ class Referring:
     def __jax_array__(self) -> Any:
         return self[...]
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(self[...], dtype)
+
     @property
     def at(self) -> Any:
         """``ref.at[key]``: a reference to some elements."""
@@ -111,14 +119,14 @@ class Ref(Referring):
     def __init__(self, held: Any, memory_space: Any = None, kind: Any = None) -> None:
         self.held, self.belongs_to = held, home()
         self.aval = AbstractRef(ShapedArray(held.shape, held.dtype), memory_space, kind)
-        made.add(self)
+        made.references.add(self)
         ever[:] = [True]
 
     shape = property(lambda self: self.aval.shape)
     dtype = property(lambda self: self.aval.dtype)
     sharding = property(lambda self: self[...].sharding)
 
-    def devices(self) -> set[Device]:
+    def devices(self) -> Any:
         """Return the one device."""
         return self[...].devices()
 
@@ -142,9 +150,9 @@ class Ref(Referring):
         if _values_known(self.belongs_to):
             if type(value) is not Tracer:
                 return value
-            known = None if value._has_derivative else known_value(value)
+            known = None if value._owner.moves(value._variable) else known_value(value)
             if known is not None:
-                return known
+                return leave(known)
         raise ElsewhereError(
             self,
             f"{self.aval} is assigned to in a function that is traced within the one it was made in. Loops and branches of jax.lax "
@@ -159,6 +167,25 @@ class Ref(Referring):
 
     def __repr__(self) -> str:
         return f"Ref{repr(self.held)[5:]}" if isinstance(self.held, np.ndarray) else repr(self.aval)
+
+
+class InputRef(Ref):
+    """A reference to what a kernel is given: it is read everywhere in it, and nowhere assigned to."""
+
+    __slots__ = ("label",)
+
+    def __init__(self, held: Any, label: str) -> None:
+        self.held, self.label = held, label
+        self.aval = AbstractRef(ShapedArray(held.shape, held.dtype))
+
+    def _read(self) -> Any:
+        return self.held
+
+    def _writable(self, value: Any) -> Any:
+        raise NotImplementedError(
+            f"{self.label} assigns to an input: fungrad, in the place of jax, has outputs alone written. Give an output that starts "
+            "as the input, input_output_aliases={0: 0}, and assign to that"
+        )
 
 
 class Places:
@@ -193,154 +220,6 @@ class TransformedRef(Referring):
         self.ref[self.key] = written(block, key, value, aval)
 
 
-class Slice:
-    """A slice of a length that is known, from a place that need not be: `jax.ds`."""
-
-    __slots__ = ("size", "start", "stride")
-
-    def __init__(self, start: Any, size: Any, stride: int = 1) -> None:
-        if isinstance(size, Tracer):
-            raise TypeError(f"a slice takes a length that is known, got a traced array, {size}")
-        if stride < 1:
-            raise ValueError(f"a slice takes a stride of 1 or more, got {stride}")
-        self.start, self.size, self.stride = start, int(size), int(stride)
-
-    def __repr__(self) -> str:
-        return f"Slice(start={self.start}, size={self.size}, stride={self.stride})"
-
-    @property
-    def window(self) -> int:
-        """From the first element to the last one."""
-        return max((self.size - 1) * self.stride + 1, 0)
-
-    def known(self) -> slice:
-        """Return what it is to NumPy."""
-        start = int(self.start)
-        return slice(start, start + self.window, self.stride)
-
-
-tree.register_node(
-    Slice, lambda s: ((s.start,), (s.size, s.stride)), lambda more, parts: Slice(*parts, *more)
-)
-
-
-def ds(start: Any, size: Any = None, stride: int | None = None) -> Any:
-    """Return a slice from a place, with a number of elements; of one argument the first elements."""
-    if start is None:
-        if size is not None or stride is not None:
-            raise ValueError(f"ds(None) takes no size and no stride, got {size} and {stride}")
-        return slice(None)
-    if stride is not None and stride < 1:
-        raise ValueError(f"ds takes a stride of 1 or more, got {stride}")
-    start, size = (0, start) if size is None else (start, size)
-    return Slice(start, size, 1 if stride is None else stride)
-
-
-def _parts(key: Any, x: Any) -> list[Any]:
-    """Return the key as a list with an entry for each axis, where an entry is no mask of several."""
-    parts = list(key) if type(key) is tuple else [key]
-    if any(part is None for part in parts):
-        raise ValueError("a key of a reference takes no None: read ref[...] and index what it gives")
-    places = [i for i, part in enumerate(parts) if part is Ellipsis]
-    rest = [slice(None)] * (x.ndim - len(parts) + len(places))
-    if places:
-        i = places[0]
-        return parts[:i] + rest + parts[i + 1 :]
-    return parts + rest
-
-
-def _is_number(part: Any) -> bool:
-    """Return whether a part of a key is one index in an array, which may be traced: out of bounds it means the last place in them."""
-    return isinstance(part, (np.ndarray, Tracer)) and part.ndim == 0 and part.dtype.kind in "iu"
-
-
-def _split(x: Any, key: Any) -> tuple[list[Any], list[int], tuple[Any, ...]]:
-    """Return where a window of `x` begins and how long it is, along all axes, and the key of what is meant in it.
-
-    Both lists are empty if the window is the array, as it is for places that are all known.
-    """
-    parts = _parts(key, x)
-    starts: list[Any] = []
-    lengths: list[int] = []
-    within: list[Any] = []
-    moved = False
-    for part, length in zip(parts, x.shape, strict=False):
-        if isinstance(part, (int, np.integer)) and not isinstance(part, bool) and part >= length:
-            raise ValueError(f"Out of bound indexer: idx={part}, dim={length}.")
-        start, size, inner = 0, length, part
-        if isinstance(part, Slice):
-            if _is_number(part.start):
-                start, size, inner = part.start, part.window, slice(None, None, part.stride)
-            else:
-                inner = part.known()
-                if inner.stop > length or inner.start < 0:
-                    raise ValueError(f"Out of bound slice: {part}, dim={length}.")
-        elif _is_number(part):
-            start, size, inner = part, 1, 0
-        moved = moved or not isinstance(start, int)
-        starts.append(start)
-        lengths.append(size)
-        within.append(inner)
-    if not moved:
-        return [], [], tuple(within + parts[len(within) :])
-    return starts, lengths, tuple(within)
-
-
-def _whole(key: Any) -> bool:
-    return key is Ellipsis or (type(key) is tuple and (not key or (len(key) == 1 and key[0] is ...)))
-
-
-def read(x: Any, key: Any) -> Any:
-    """Return what a key of a reference means in its array."""
-    from fungrad.compat.jax.modules import lax as module
-
-    if _whole(key):
-        return x
-    lax: Any = module
-    starts, lengths, within = _split(x, key)
-    return (lax.dynamic_slice(x, starts, lengths) if starts else x)[within]
-
-
-def written(x: Any, key: Any, value: Any, aval: AbstractRef) -> Any:
-    """Return the array of a reference of a type after an assignment: of the very shape and dtype that are there."""
-    from fungrad.compat.jax.modules import lax as module
-    from fungrad.compat.jax.modules import numpy as module_numpy
-
-    jnp: Any = module_numpy
-    lax: Any = module
-    starts, lengths, within = ([], [], ...) if _whole(key) else _split(x, key)
-    window = lax.dynamic_slice(x, starts, lengths) if starts else x
-    value = _fitting(value, window[within].shape, aval)
-    value = value.astype(aval.dtype)
-    changed = value if within is ... else window.at[within].set(value)
-    return lax.dynamic_update_slice(x, changed, starts) if starts else changed
-
-
-def _fitting(value: Any, shape: tuple[int, ...], aval: AbstractRef) -> Any:
-    """Return a value that may be assigned; a number gives way to a dtype of its kind, as in JAX."""
-    from fungrad.compat.jax.modules import numpy as module_numpy
-
-    if isinstance(value, (list, tuple)):
-        raise TypeError(f"{aval} takes an array, got {value!r}: write jax.numpy.array({value!r})")
-    jnp: Any = module_numpy
-    value = jnp.asarray(value) if isinstance(value, (Array, Tracer)) else jnp.array(value)
-    if value.shape != shape:
-        raise ValueError(
-            f"{aval} takes an array of shape {shape} there, got one of shape {value.shape}: references are not broadcast to, write "
-            f"jax.numpy.broadcast_to(x, {shape})"
-        )
-    kinds = {"f": "f", "V": "f", "c": "c", "i": "iu", "u": "iu", "b": "b"}
-    same = np.dtype(aval.dtype).kind in kinds.get(value.dtype.kind, "")
-    gives_way = getattr(value, "weak_type", False) and (
-        same or (jnp.issubdtype(aval.dtype, jnp.floating) and value.dtype.kind == "f")
-    )
-    if value.dtype != aval.dtype and not gives_way:
-        raise ValueError(
-            f"{aval} takes an array of that dtype, got {value.dtype.name}: write x.astype({np.dtype(aval.dtype).name!r})"
-        )
-    return value
-
-
 # Functions
 
 
@@ -350,7 +229,9 @@ def new_ref(init_val: Any, *, memory_space: Any = None, kind: Any = None) -> Ref
 
     if isinstance(init_val, Referring) or not hasattr(enter(init_val), "__array__"):
         if not isinstance(init_val, (int, float, complex)):
-            raise TypeError(f"new_ref takes an array, got {init_val!r}: write jax.new_ref(jax.numpy.array(x))")
+            raise TypeError(
+                f"new_ref takes an array, got {init_val!r}: write jax.new_ref(jax.numpy.array(x))"
+            )
     jnp: Any = module
     return Ref(jnp.array(init_val), memory_space, kind)
 
@@ -358,17 +239,6 @@ def new_ref(init_val: Any, *, memory_space: Any = None, kind: Any = None) -> Ref
 def empty_ref(ty: Any, memory_space: Any = None) -> Ref:
     """Return a reference to an array of a type, which holds NaN, or the least integer, until it is assigned to."""
     return Ref(uninitialized(ty.shape, ty.dtype), memory_space)
-
-
-def uninitialized(shape: Any, dtype: Any) -> Any:
-    """Return what JAX has where nothing has been written yet."""
-    from fungrad.compat.jax.modules import numpy as module
-
-    jnp: Any = module
-    dtype = dtype_of(dtype)
-    if jnp.issubdtype(dtype, jnp.integer):
-        return jnp.full(shape, jnp.iinfo(dtype).min, dtype)
-    return jnp.full(shape, False if dtype == bool else np.nan, dtype)
 
 
 def freeze(ref: Ref) -> Any:

@@ -17,7 +17,7 @@ def held_here() -> list[Ref]:
     if not refs.ever:
         return []
     here = refs.home()
-    found = [ref for ref in refs.made if ref.belongs_to == here and ref.held is not None]
+    found = [ref for ref in refs.made.references if ref.belongs_to == here and ref.held is not None]
     return sorted(found, key=id)
 
 
@@ -56,7 +56,9 @@ def _assign(held: Sequence[Ref], arrays: Sequence[Any]) -> None:
         ref.held = array
 
 
-def _fori_loop(plain: Any, held: Any, lower: Any, upper: Any, body_fun: Any, init_val: Any, **more: Any) -> Any:
+def _fori_loop(
+    plain: Any, held: Any, lower: Any, upper: Any, body_fun: Any, init_val: Any, **more: Any
+) -> Any:
     body = _carrying(held, body_fun, 1)
     arrays, result = plain(lower, upper, body, (_read(held), init_val), **more)
     _assign(held, arrays)
@@ -120,7 +122,7 @@ def _map(plain: Any, held: Any, f: Any, xs: Any, *, batch_size: Any = None) -> A
     return lax.scan(lambda _, x: (None, f(x)), None, xs)[1]
 
 
-THREADED = {
+THREADED: dict[str, Callable[..., Any]] = {
     "fori_loop": _fori_loop,
     "while_loop": _while_loop,
     "scan": _scan,
@@ -165,9 +167,13 @@ def references(arguments: Any) -> list[Ref]:
     leaves = tree.leaves(arguments)
     found = [x for x in leaves if isinstance(x, Ref)]
     if len({*map(id, found)}) < len(found):
-        raise ValueError("only one reference to a mutable array may be passed as an argument to a function; one is given twice")
+        raise ValueError(
+            "only one reference to a mutable array may be passed as an argument to a function; one is given twice"
+        )
     if any(isinstance(x, refs.TransformedRef) for x in leaves):
-        raise TypeError("ref.at[key] is no argument: give the reference itself, or what it holds there, ref[key]")
+        raise TypeError(
+            "ref.at[key] is no argument: give the reference itself, or what it holds there, ref[key]"
+        )
     return found
 
 

@@ -53,9 +53,6 @@ class Jitted(Crossed):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if refs.ever:
             return self._with_references(args, kwargs)
-        return self._call(args, kwargs)
-
-    def _call(self, args: Any, kwargs: Any) -> Any:
         given = [
             _view(x, _ndarray) if type(x) is Array else narrowed(x) if type(x) is _ndarray else x
             for x in args
@@ -69,7 +66,7 @@ class Jitted(Crossed):
         if "passing" not in own:
             if not threaded.references((args, kwargs)):
                 try:
-                    return self._call(args, kwargs)
+                    return super().__call__(*args, **kwargs)
                 except refs.ElsewhereError as error:
                     if error.ref.belongs_to != refs.home():
                         raise

@@ -1,0 +1,14 @@
+"""`jax.experimental.pallas.triton`: what interpreted kernels use of it, and what is for GPUs."""
+
+from fungrad.compat.jax.accelerators import Options
+from fungrad.compat.jax.accelerators import load as load
+from fungrad.compat.jax.accelerators import of_accelerators as _of_accelerators
+from fungrad.compat.jax.accelerators import store as store
+
+CompilerParams = Options
+
+_NAMES = """
+approx_tanh atomic_add atomic_and atomic_cas atomic_max atomic_min atomic_or atomic_xchg atomic_xor debug_barrier dot
+elementwise_inline_asm max_contiguous
+"""
+__getattr__ = _of_accelerators("jax.experimental.pallas.triton", _NAMES, globals())
