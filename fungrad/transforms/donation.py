@@ -46,7 +46,6 @@ def may_overwrite(leaves: Sequence[Any], donated: Sequence[int]) -> bool:
         and all(
             type(leaves[i]) is np.ndarray
             and is_writeable(leaves[i])
-            and leaves[i].dtype.isnative
             and has_own_places(leaves[i])
             for i in donated
         )

@@ -494,6 +494,12 @@ def test_equal_effects_happen_each():
 
     fg.jit(lambda x: jet(g, (x,), ([1.0, 0.0],)))(0.5)
     assert noted.calls[0] == [1, 1]
+    noted.calls[0].clear()
+    loop = lambda x: fori_loop(0, 3, lambda i, x: g(x), x)
+    fg.jit(lambda x: jet(loop, (x,), ([1.0, 0.0],)))(0.5)
+    assert noted.calls[0] == [1] * 6
+    series = jet_expr(fg.make_expr(g)(0.5), [0], 2, scaled=True)
+    assert [e.primitive for e in series.equations].count(noted) == 2
 
 
 # What it refuses

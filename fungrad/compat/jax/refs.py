@@ -18,6 +18,7 @@ from fungrad.compat.jax.crossing import enter, leave
 from fungrad.compat.jax.elements import ds as ds
 from fungrad.compat.jax.elements import read, uninitialized, written
 from fungrad.core.tracer import Tracer, innermost_trace, known_value
+from fungrad.core.types import is_array
 from fungrad.extend.core import AbstractValue, ShapedArray
 
 
@@ -227,11 +228,11 @@ def new_ref(init_val: Any, *, memory_space: Any = None, kind: Any = None) -> Ref
     """Return a reference to a copy of an array."""
     from fungrad.compat.jax.modules import numpy as module
 
-    if isinstance(init_val, Referring) or not hasattr(enter(init_val), "__array__"):
-        if not isinstance(init_val, (int, float, complex)):
-            raise TypeError(
-                f"new_ref takes an array, got {init_val!r}: write jax.new_ref(jax.numpy.array(x))"
-            )
+    number = isinstance(init_val, (int, float, complex))
+    if isinstance(init_val, Referring) or not (number or is_array(enter(init_val))):
+        raise TypeError(
+            f"new_ref takes an array, got {init_val!r}: write jax.new_ref(jax.numpy.array(x))"
+        )
     jnp: Any = module
     return Ref(jnp.array(init_val), memory_space, kind)
 

@@ -6,9 +6,15 @@ from fungrad.compat.jax.array import Array as Array
 from fungrad.compat.jax.config import config as config
 from fungrad.compat.jax.crossing import Crossed as _Crossed
 from fungrad.compat.jax.crossing import leave_tree as _leave_tree
+from fungrad.compat.jax.elements import ds as ds
 from fungrad.compat.jax.inert import NamedSharding as NamedSharding
 from fungrad.compat.jax.inert import Shard as Shard
 from fungrad.compat.jax.names import VERSION, VERSION_INFO
+from fungrad.compat.jax.refs import Ref as Ref
+from fungrad.compat.jax.refs import empty_ref as empty_ref
+from fungrad.compat.jax.refs import free_ref as free_ref
+from fungrad.compat.jax.refs import freeze as freeze
+from fungrad.compat.jax.refs import new_ref as new_ref
 from fungrad.compat.jax.results import converted as _converted
 from fungrad.compat.jax.x64 import enable_x64 as enable_x64
 from fungrad.compat.standing_in import refuse_strays as _refuse_strays
@@ -38,6 +44,6 @@ _FINISH = {
     "closure_convert": _converted,
 }
 _SAME = "checkpoint_policies float0 ShapeDtypeStruct " + transforms.AS_IT_IS
-_OURS = [f"fungrad.compat.jax.{name}" for name in ("transforms", "callbacks", "sharded", "refs")]
+_OURS = [f"fungrad.compat.jax.{name}" for name in ("transforms", "callbacks", "sharded")]
 _SOURCES = [*_OURS, "fungrad"]
 __getattr__ = _namespace("jax", globals(), _SOURCES, _MODULES, _SAME, _FINISH)
