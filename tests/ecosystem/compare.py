@@ -13,7 +13,7 @@ import numpy as np
 HERE = Path(__file__).parent
 LIBRARIES = {
     "optax": "optax", "chex": "chex", "equinox": "equinox", "lineax": "lineax", "optimistix": "optimistix",
-    "diffrax": "diffrax", "jaxopt": "jaxopt", "flax_linen": "flax", "haiku": "dm-haiku",
+    "diffrax": "diffrax", "jaxopt": "jaxopt", "flax_linen": "flax", "flax_nnx": "flax", "haiku": "dm-haiku",
     "numpyro": "numpyro", "blackjax": "blackjax", "tinygp": "tinygp", "jraph": "jraph", "distrax": "distrax",
     "jaxtyping": "jaxtyping",
 }  # fmt: skip

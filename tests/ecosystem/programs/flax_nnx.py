@@ -47,12 +47,13 @@ def split_and_merged():
     graphdef, params, rest = nnx.split(model, nnx.Param, ...)
 
     @jax.jit
-    def loss(params, x):
-        return (nnx.merge(graphdef, params, rest)(x) ** 2).sum()
+    def loss(params, rest, x):
+        model = nnx.merge(graphdef, params, rest)
+        return (model(x) ** 2).sum(), nnx.state(model, nnx.BatchStat)
 
-    grads = jax.grad(loss)(params, X)
+    grads, rest = jax.grad(loss, has_aux=True)(params, rest, X)
     nnx.update(model, jax.tree.map(lambda p, g: p - 0.1 * g, params, grads))
-    return jax.tree.leaves(grads), jax.tree.leaves(nnx.state(model, nnx.Param))
+    return jax.tree.leaves((grads, rest)), jax.tree.leaves(nnx.state(model, nnx.Param))
 
 
 def counter_under_jit():
@@ -108,4 +109,9 @@ def convolution_and_attention():
     convolved = nnx.max_pool(nnx.Conv(3, 4, (3, 3), rngs=rngs)(image), (2, 2), (2, 2))
     attention = nnx.MultiHeadAttention(2, 4, 8, decode=False, rngs=rngs)
     x = jax.random.normal(jax.random.key(4), (2, 5, 4))
-    return convolved, attention(x), nnx.LayerNorm(4, rngs=rngs)(x), nnx.Embed(7, 4, rngs=rngs)(jnp.arange(3))
+    return (
+        convolved,
+        attention(x),
+        nnx.LayerNorm(4, rngs=rngs)(x),
+        nnx.Embed(7, 4, rngs=rngs)(jnp.arange(3)),
+    )
