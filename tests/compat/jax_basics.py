@@ -102,7 +102,7 @@ def test_names():
     jax.config.update("jax_no_such_option", 3)
     assert jax.config.jax_no_such_option == 3
     with pytest.raises(ImportError, match="written for GPUs"):
-        importlib.import_module("jax.experimental.pallas")
+        importlib.import_module("jax.experimental.rnn")
     assert jnp.dot(jnp.ones(2), jnp.ones(2), precision="highest", preferred_element_type=None) == 2
 
 

@@ -11,6 +11,9 @@ from tests.compat.processes import start
 
 BITS_32 = {"JAX_ENABLE_X64": "0"}
 PYTEST = ("-m", "pytest", "-q", "-p", "fungrad.compat.jax", "-p", "no:cacheprovider")
+PROGRAMS = [
+    f"jax_{name}.py" for name in ("libraries", "arguments", "immutable", "references", "pallas")
+]
 NO_PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
@@ -19,7 +22,7 @@ def python(*arguments):
     return done.returncode, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("program", ["jax_libraries.py", "jax_arguments.py", "jax_immutable.py"])
+@pytest.mark.parametrize("program", PROGRAMS)
 def test_programs_as_with_jax(program, server):
     immutable = {"FUNGRAD_COMPAT_IMMUTABLE": "1"} if program == "jax_immutable.py" else {}
     file = str(Path(__file__).with_name(program))

@@ -165,6 +165,10 @@ class Builder:
     def _operand(
         self, v: int, lines: Lines, box: Box = (), indices: tuple[Scalar, ...] = ()
     ) -> Scalar:
+        if v in self.values and v not in self.views.made:  # mostly
+            ndim = len(lines)
+            if lines is straight(ndim) and self.here == self._own(ndim):
+                return self.values[v]
         path = self.views.path(v, self._placed(lines))
         for w, there in path:
             if w in self.values and there == tuple(map(Line, self._own(len(there)))):

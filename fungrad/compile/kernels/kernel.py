@@ -50,6 +50,10 @@ REDUCTIONS: dict[str, np.ufunc] = {
     "reduce_or": np.logical_or,
 }
 """What reductions along a row are, in NumPy's functions."""
+MOVING = frozenset(["constant", "load", "convert", "bitcast", "select", "complex"])
+"""Operations on numbers that are not computed with, too."""
+KNOWN = MOVING.union(["inside", "iota"], OPERATIONS, FUNCTIONS, REDUCTIONS)
+"""All operations."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -228,24 +232,8 @@ class Kernel:
             not lie in the index space.
         """
         for number, node in enumerate(self.nodes):
-            where = f"node {number}, {node}"
-            if any(i >= number for i in node.operands):
-                raise ExprError(f"{where}: it comes before its operands")
-            moving = ("constant", "load", "convert", "bitcast", "select", "complex")
-            wide = computed_in(node.dtype)
-            if wide is None or (wide != node.dtype and node.operation not in moving):
-                raise ExprError(f"{where}: kernels have no {node.dtype}")
-            if node.operation == "inside" and not is_part(node.value, self.space):
-                raise ExprError(f"{where}: that is no part of {self.space}")
-            if node.operation not in (
-                *moving,
-                "inside",
-                "iota",
-                *OPERATIONS,
-                *FUNCTIONS,
-                *REDUCTIONS,
-            ):
-                raise ExprError(f"{where}: the operation is not known")
+            if wrong := self._wrong(number, node):
+                raise ExprError(f"node {number}, {node}: {wrong}")
         for access in self.operands:
             if not access.fits(self.space):
                 raise ExprError(f"{access} does not lie in {self.space}")
@@ -264,6 +252,18 @@ class Kernel:
         ):
             raise ExprError(f"outputs cannot be written over operands as {dict(self.over)} says")
         return self
+
+    def _wrong(self, number: int, node: Node) -> str:
+        """Return what is wrong with a node; "" if nothing is."""
+        operation, dtype, operands, value = node
+        if operands and max(operands) >= number:
+            return "it comes before its operands"
+        wide = computed_in(dtype)
+        if wide is None or (wide != dtype and operation not in MOVING):
+            return f"kernels have no {dtype}"
+        if operation == "inside" and not is_part(value, self.space):
+            return f"that is no part of {self.space}"
+        return "" if operation in KNOWN else "the operation is not known"
 
     def interpret(self, *arrays: Any) -> list[Any]:
         """Return the outputs for the operands by NumPy's functions: what compilers are held against."""

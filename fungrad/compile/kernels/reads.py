@@ -6,6 +6,7 @@ What a rearrangement gives at a place is an element of its operand at another pl
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -42,8 +43,9 @@ class Part(NamedTuple):
     added: bool = False
 
 
+@functools.lru_cache(maxsize=64)
 def straight(ndim: int) -> Lines:
-    """Return where elements lie that lie at the place itself."""
+    """Return where elements lie that lie at the place itself; the same object each time."""
     return tuple([Line(axis) for axis in range(ndim)])
 
 

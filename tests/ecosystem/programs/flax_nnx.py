@@ -99,7 +99,9 @@ def layers_are_scanned():
 def recurrent_cells():
     cell = nnx.RNN(nnx.GRUCell(3, 4, rngs=nnx.Rngs(0)))
     lstm = nnx.RNN(nnx.LSTMCell(3, 4, rngs=nnx.Rngs(1)))
-    x = jax.random.normal(jax.random.key(3), (2, 5, 3))
+    x = jax.random.normal(
+        jax.random.key(3), (2, 5, 3), jnp.float32
+    )  # the carries of flax's cells are of single precision
     return cell(x), nnx.grad(lambda m: m(x).sum())(lstm).cell.ii.kernel[...]
 
 
