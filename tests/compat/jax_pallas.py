@@ -17,6 +17,7 @@ F32 = functools.partial(jax.ShapeDtypeStruct, dtype=jnp.float32)
 X = jnp.arange(8.0)
 A = jnp.arange(16.0).reshape(4, 4)
 call = functools.partial(pl.pallas_call, interpret=True)
+ONLY_HERE = pytest.mark.skipif(jax.__name__ == "jax", reason="JAX has it otherwise, or not at all")
 
 
 def double(x_ref, o_ref):
@@ -33,7 +34,6 @@ def test_kernels_under_transforms():
     EQUAL(jax.jit(f)(X), 2 * X)
     EQUAL(jax.vmap(f)(jnp.stack([X, -X])), [2 * X, -2 * X])
     EQUAL(jax.jvp(f, (X,), (X,))[1], 2 * X)
-    EQUAL(jax.grad(lambda x: (f(x) * X).sum())(X), 2 * X)  # JAX has no derivative backwards
 
 
 def test_only_interpreted():
@@ -90,6 +90,10 @@ def test_places_in_the_grid():
     EQUAL(call(number, jax.ShapeDtypeStruct((8,), jnp.int32), grid=(8,))(), np.arange(8, 16))
     with pytest.raises(ValueError, match=r"Axis 1 is out of bounds for grid \(3,\)"):
         call(lambda o_ref: o_ref.__setitem__(0, pl.program_id(1)), F32((3,)), grid=3)()
+
+
+@ONLY_HERE
+def test_no_place_in_a_grid():
     with pytest.raises(ValueError, match="in kernels alone"):
         pl.program_id(0)
 
@@ -109,8 +113,9 @@ def test_products_of_matrices_by_blocks():
     out = pl.BlockSpec((2, 2), lambda i, j, k: (i, j))
     f = call(kernel, F32((4, 4)), grid=(2, 2, 2), in_specs=specs, out_specs=out)
     EQUAL(f(A, A), A @ A)
-    gradient = jax.grad(lambda x: (f(x, A) * A).sum())(A)
-    np.testing.assert_allclose(gradient, A @ A.T, rtol=1e-6)
+    if jax.__name__ != "jax":  # which has no derivative backwards
+        gradient = jax.grad(lambda x: (f(x, A) * A).sum())(A)
+        np.testing.assert_allclose(gradient, A @ A.T, rtol=1e-6)
 
 
 def test_memory_to_work_with():
@@ -168,8 +173,6 @@ def test_what_nothing_is_written_to():
         o_ref[0] = 9.0
 
     EQUAL(call(first, X, input_output_aliases={0: 0})(X), [9, 1, 2, 3, 4, 5, 6, 7])
-    with pytest.raises(ValueError, match="have to be alike"):
-        call(first, F32((4,)), input_output_aliases={0: 0})(X)
 
 
 def test_pytrees():
@@ -254,6 +257,7 @@ def test_a_rule_for_the_way_back():
     )
 
 
+@ONLY_HERE
 @pytest.mark.parametrize(
     ("kernel", "options", "error", "said"),
     [
@@ -269,6 +273,7 @@ def test_a_rule_for_the_way_back():
             ValueError,
             "got 2",
         ),
+        (double, {"out_shape": F32((4,)), "input_output_aliases": {0: 0}}, ValueError, "be alike"),
         (double, {"grid": "ab"}, TypeError, "grid takes numbers"),
         (double, {"scratch_shapes": [3]}, TypeError, "scratch_shapes takes shapes"),
         (double, {"grid_spec": pl.GridSpec(), "grid": 3}, ValueError, "not both"),
@@ -276,9 +281,10 @@ def test_a_rule_for_the_way_back():
 )
 def test_what_is_refused(kernel, options, error, said):
     with pytest.raises(error, match=said):
-        call(kernel, F32((8,)), **options)(X)
+        call(kernel, **{"out_shape": F32((8,)), **options})(X)
 
 
+@ONLY_HERE
 def test_what_is_for_accelerators():
     params = pltpu.CompilerParams(dimension_semantics=("parallel",))
     EQUAL(call(double, X, compiler_params=params)(X), 2 * X)
@@ -289,7 +295,7 @@ def test_what_is_for_accelerators():
             function(X, 1, 0)
     assert not hasattr(pltpu, "no_such_name")
     with pytest.raises(ImportError, match="written for GPUs"):
-        pass
+        importlib.import_module("jax.experimental.pallas.ops")
 
 
 def test_numbers():

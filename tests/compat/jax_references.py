@@ -7,6 +7,7 @@ import pytest
 from jax import lax
 
 EQUAL = np.testing.assert_array_equal
+ONLY_HERE = pytest.mark.skipif(jax.__name__ == "jax", reason="JAX has it otherwise, or not at all")
 
 
 def test_elements_are_read_and_replaced():
@@ -40,6 +41,7 @@ def test_a_reference_holds_a_copy():
     EQUAL(ref[...], [1, 1, 1])
 
 
+@ONLY_HERE
 @pytest.mark.parametrize(
     ("key", "value", "error", "said"),
     [
@@ -50,7 +52,7 @@ def test_a_reference_holds_a_copy():
         (..., jnp.zeros(3, jnp.float16), ValueError, r"x.astype\('float32'\)"),
         (..., [1.0, 2.0, 3.0], TypeError, "jax.numpy.array"),
         (7, 1.0, ValueError, "Out of bound indexer: idx=7, dim=3"),
-        ((0, 0), 1.0, IndexError, ""),
+        ((0, 0), 1.0, IndexError, "too many indices"),
     ],
 )
 def test_what_cannot_be_assigned(key, value, error, said):
@@ -60,6 +62,7 @@ def test_what_cannot_be_assigned(key, value, error, said):
     EQUAL(ref[...], [0, 1, 2])
 
 
+@ONLY_HERE
 def test_references_are_made_of_arrays():
     for given in ([1.0, 2.0], jax.new_ref(1.0)):
         with pytest.raises(TypeError, match="new_ref takes an array"):
@@ -106,8 +109,9 @@ def test_jitted_functions_use_references_of_their_callers():
     ref[0] = 0.0
     EQUAL(outer(1.0), [3, 1, 2])  # nothing of it has become a constant
     assert total[...] == 9
-    with pytest.raises(ValueError, match="closes over, too"):
-        jax.jit(lambda r: r[...] + ref[...])(ref)
+    if jax.__name__ != "jax":  # which has no such error
+        with pytest.raises(ValueError, match="closes over, too"):
+            jax.jit(lambda r: r[...] + ref[...])(ref)
 
 
 @jax.jit
@@ -144,6 +148,7 @@ def test_loops_and_branches_assign():
     EQUAL(ref[...], [7, 32, 48])
 
 
+@ONLY_HERE
 def test_loops_end_by_what_references_hold():
     """JAX's conditions go on with what the reference held at first, and never end."""
     ref = jax.new_ref(1.0)
@@ -166,11 +171,16 @@ def test_derivatives():
 
     assert jax.grad(stash)(3.0) == 6
     EQUAL(ref[...], [15, 1, 2])
+
+
+@ONLY_HERE
+def test_inner_functions_that_do_not_get_at_references():
+    ref = jax.new_ref(jnp.arange(3.0))
     with pytest.raises(NotImplementedError, match="return the array, and assign it outside"):
         jax.grad(lambda x: [ref.__setitem__(0, x), x**2][1])(3.0)
     with pytest.raises(NotImplementedError, match="read it before"):
         jax.vmap(lambda x: ref[...] * x)(jnp.arange(2.0))
-    EQUAL(ref[...], [15, 1, 2])
+    EQUAL(ref[...], [0, 1, 2])
 
 
 def test_places_that_are_traced():
@@ -190,6 +200,7 @@ def test_places_that_are_traced():
     EQUAL(matrix[:, jax.ds(0, 2, 2)], [[1, 0], [5, 7]])
 
 
+@ONLY_HERE
 def test_hijax_types_are_declared_and_not_traced():
     """As by flax.nnx, which derives from these where it is imported."""
     from jax._src.state.types import AbstractRef

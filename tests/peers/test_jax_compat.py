@@ -67,3 +67,14 @@ def test_names_are_those_of_jax():
     command = [sys.executable, "-W", "ignore", "-m", "tests.peers.jax_names", "--print"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.stdout == jax_names.FILE.read_text("utf-8"), done.stderr
+
+
+@pytest.mark.parametrize("program", ["jax_references.py", "jax_pallas.py"])
+def test_programs_hold_for_jax(program):
+    """What tests/compat asserts of references and kernels, but for what is marked as fungrad's own."""
+    environment = {**os.environ, "JAX_ENABLE_X64": "0", "JAX_PLATFORMS": "cpu"}
+    file = str(ROOT / "tests/compat" / program)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", file]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    assert int(done.stdout.splitlines()[-1].split()[0]) >= 7, done.stdout

@@ -63,6 +63,8 @@ def _parts(key: Any, x: Any) -> list[Any]:
             "a key of a reference takes no None: read ref[...] and index what it gives"
         )
     places = [i for i, part in enumerate(parts) if part is Ellipsis]
+    if len(parts) - len(places) > x.ndim:
+        raise IndexError(f"too many indices: {len(parts)} for an array of shape {x.shape}")
     rest = [slice(None)] * (x.ndim - len(parts) + len(places))
     if places:
         i = places[0]

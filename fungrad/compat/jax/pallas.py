@@ -219,7 +219,7 @@ def pallas_call(
             )
         return jitted(*args)
 
-    functools.update_wrapper(wrapped, kernel, assigned=["__doc__"], updated=())
+    wrapped.__doc__ = kernel.__doc__
     return wrapped
 
 
