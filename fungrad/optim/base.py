@@ -122,6 +122,8 @@ def broadcasting_map(f: Callable[..., Any], updates: Any, *rest: Any) -> Any:
 
 def _check_shapes(x: Any, others: tuple[Any, ...]) -> None:
     shape = getattr(x, "shape", ())
+    if not shape:
+        return
     for other in others:
         if getattr(other, "shape", shape) != shape and other.size != 1:
             raise ValueError(

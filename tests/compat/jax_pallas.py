@@ -168,6 +168,7 @@ def test_what_nothing_is_written_to():
 
     EQUAL(call(nothing, F32((2,)))(), [np.nan, np.nan])
     EQUAL(call(nothing, jax.ShapeDtypeStruct((1,), jnp.int32))(), [-(2**31)])
+    EQUAL(call(nothing, jax.ShapeDtypeStruct((1,), jnp.int4))().astype(int), [-8])
 
     def first(x_ref, o_ref):
         o_ref[0] = 9.0

@@ -114,6 +114,25 @@ def test_jitted_functions_use_references_of_their_callers():
             jax.jit(lambda r: r[...] + ref[...])(ref)
 
 
+def test_functions_read_what_references_hold_when_they_run():
+    @jax.jit
+    def outer(x):
+        ref = jax.new_ref(x)
+        functions = [
+            jax.jit(lambda y: ref[...] + y),
+            jax.vmap(lambda y: ref[...] + y),
+            jax.grad(lambda y: (ref[...] * y).sum()),
+        ]
+        found = []
+        for factor in (1, 2):
+            ref[...] = factor * x
+            found.append([f(jnp.zeros(1)) for f in functions])
+        return found
+
+    for x in (1.0, 5.0):
+        EQUAL(outer(x), [[[x]] * 3, [[2 * x]] * 3])
+
+
 @jax.jit
 def with_loops(x):
     ref = jax.new_ref(x)

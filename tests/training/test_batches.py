@@ -348,7 +348,8 @@ def in_a_process(program, *, kill=None, after=None):
 
 
 PROGRAM = """
-import os, sys, time, threading
+import os, signal, sys, time, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell has ignored in the background
 import numpy as np
 from fungrad import random, training
 x = np.arange(100_000.0)

@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 
+import fungrad.lax
 from fungrad.compat.jax.array import Array
-from fungrad.compat.jax.crossing import dtype_of
+from fungrad.compat.jax.constants import at_home
+from fungrad.compat.jax.crossing import added_dtype, dtype_of, enter, leave, received
 from fungrad.core import tree
 from fungrad.core.tracer import Tracer
+from fungrad.core.types import kind_of
 
 
 class Slice:
@@ -115,38 +118,45 @@ def _whole(key: Any) -> bool:
     )
 
 
+_slicing = at_home(fungrad.lax.dynamic_slice)
+_updating = at_home(fungrad.lax.dynamic_update_slice)
+
+
+def _slice(x: Any, starts: Any, lengths: Any) -> Any:
+    return leave(_slicing(enter(x), enter(starts), lengths))
+
+
+def _update(x: Any, changed: Any, starts: Any) -> Any:
+    return leave(_updating(enter(x), enter(changed), enter(starts)))
+
+
 def read(x: Any, key: Any) -> Any:
     """Return what a key of a reference means in its array."""
-    from fungrad.compat.jax.modules import lax as module
-
     if _whole(key):
         return x
-    lax: Any = module
     starts, lengths, within = _split(x, key)
-    return (lax.dynamic_slice(x, starts, lengths) if starts else x)[within]
+    return (_slice(x, starts, lengths) if starts else x)[within]
 
 
 def written(x: Any, key: Any, value: Any, aval: Any) -> Any:
     """Return the array of a reference of a type after an assignment: of the very shape and dtype that are there."""
-    from fungrad.compat.jax.modules import lax as module
-
-    lax: Any = module
     starts, lengths, within = _split(x, key) if not _whole(key) else ([], [], (...,))
-    window = lax.dynamic_slice(x, starts, lengths) if starts else x
+    window = _slice(x, starts, lengths) if starts else x
     value = _fitting(value, window[within].shape, aval)
     value = value.astype(aval.dtype)
     changed = value if within == (...,) else window.at[within].set(value)
-    return lax.dynamic_update_slice(x, changed, starts) if starts else changed
+    return _update(x, changed, starts) if starts else changed
 
 
 def _fitting(value: Any, shape: tuple[int, ...], aval: Any) -> Any:
     """Return a value that may be assigned; a number gives way to a dtype of its kind, as in JAX."""
-    from fungrad.compat.jax.modules import numpy as module_numpy
-
     if isinstance(value, (list, tuple)):
         raise TypeError(f"{aval} takes an array, got {value!r}: write jax.numpy.array({value!r})")
-    jnp: Any = module_numpy
-    value = jnp.asarray(value) if isinstance(value, (Array, Tracer)) else jnp.array(value)
+    value = (
+        value
+        if isinstance(value, (Array, Tracer))
+        else received(np.array(value) if isinstance(value, np.ndarray) else value)
+    )
     if value.shape != shape:
         raise ValueError(
             f"{aval} takes an array of shape {shape} there, got one of shape {value.shape}: references are not broadcast to, write "
@@ -155,7 +165,7 @@ def _fitting(value: Any, shape: tuple[int, ...], aval: Any) -> Any:
     kinds = {"f": "f", "V": "f", "c": "c", "i": "iu", "u": "iu", "b": "b"}
     same = np.dtype(aval.dtype).kind in kinds.get(value.dtype.kind, "")
     gives_way = getattr(value, "weak_type", False) and (
-        same or (jnp.issubdtype(aval.dtype, jnp.floating) and value.dtype.kind == "f")
+        same or (kind_of(aval.dtype) == "f" and value.dtype.kind == "f")
     )
     if value.dtype != aval.dtype and not gives_way:
         raise ValueError(
@@ -166,10 +176,10 @@ def _fitting(value: Any, shape: tuple[int, ...], aval: Any) -> Any:
 
 def uninitialized(shape: Any, dtype: Any) -> Any:
     """Return what JAX has where nothing has been written yet."""
-    from fungrad.compat.jax.modules import numpy as module
-
-    jnp: Any = module
-    dtype = dtype_of(dtype)
-    if jnp.issubdtype(dtype, jnp.integer):
-        return jnp.full(shape, jnp.iinfo(dtype).min, dtype)
-    return jnp.full(shape, False if np.dtype(dtype).kind == "b" else np.nan, dtype)
+    dtype = np.dtype(dtype_of(dtype))
+    kind = kind_of(dtype)
+    nothing: Any = False if kind == "b" else np.nan
+    if kind in "iu":
+        limits = np.iinfo if dtype.kind in "iu" else added_dtype("iinfo")
+        nothing = limits(dtype).min
+    return leave(np.full(shape, nothing, dtype))

@@ -14,7 +14,9 @@ from weakref import WeakSet
 
 import numpy as np
 
-from fungrad.compat.jax.crossing import enter, leave
+import fungrad.numpy as fnp
+from fungrad.compat.jax.constants import at_home
+from fungrad.compat.jax.crossing import enter, leave, received
 from fungrad.compat.jax.elements import ds as ds
 from fungrad.compat.jax.elements import read, uninitialized, written
 from fungrad.core.tracer import Tracer, innermost_trace, known_value
@@ -32,6 +34,9 @@ class _Made(threading.local):
 made = _Made()
 ever: list[bool] = []
 """Not empty once there has been one: programs without any are to wait for nothing."""
+
+
+_array = at_home(fnp.array)
 
 
 def home() -> Any:
@@ -226,15 +231,13 @@ class TransformedRef(Referring):
 
 def new_ref(init_val: Any, *, memory_space: Any = None, kind: Any = None) -> Ref:
     """Return a reference to a copy of an array."""
-    from fungrad.compat.jax.modules import numpy as module
-
     number = isinstance(init_val, (int, float, complex))
     if isinstance(init_val, Referring) or not (number or is_array(enter(init_val))):
         raise TypeError(
             f"new_ref takes an array, got {init_val!r}: write jax.new_ref(jax.numpy.array(x))"
         )
-    jnp: Any = module
-    return Ref(jnp.array(init_val), memory_space, kind)
+    copied = init_val if number else _array(enter(init_val))
+    return Ref(received(copied), memory_space, kind)
 
 
 def empty_ref(ty: Any, memory_space: Any = None) -> Ref:

@@ -7,9 +7,13 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
+import numpy as np
+
 from fungrad.compat.jax import refs
+from fungrad.compat.jax.array import Array
 from fungrad.compat.jax.refs import Ref
 from fungrad.core import tree
+from fungrad.core.tracer import Tracer
 
 
 def held_here() -> list[Ref]:
@@ -113,13 +117,12 @@ def _switch(plain: Any, held: Any, index: Any, branches: Any, *operands: Any, **
     return result
 
 
-def _map(plain: Any, held: Any, f: Any, xs: Any, *, batch_size: Any = None) -> Any:
-    from fungrad.compat.jax.modules import lax as module
-
-    lax: Any = module
+def _map(scan: Any, f: Any, xs: Any, batch_size: Any) -> Any:
     if batch_size is not None:
-        return plain(f, xs, batch_size=batch_size)
-    return lax.scan(lambda _, x: (None, f(x)), None, xs)[1]
+        raise NotImplementedError(
+            "map with a batch_size: fungrad, in the place of jax, maps functions that use references one by one; leave it out"
+        )
+    return scan(lambda _, x: (None, f(x)), None, xs)[1]
 
 
 THREADED: dict[str, Callable[..., Any]] = {
@@ -128,7 +131,6 @@ THREADED: dict[str, Callable[..., Any]] = {
     "scan": _scan,
     "cond": _cond,
     "switch": _switch,
-    "map": _map,
 }
 """The functions of `jax.lax` in which references may be assigned to."""
 
@@ -141,6 +143,18 @@ def threaded(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     def function(*args: Any, **kwargs: Any) -> Any:
         held = held_here()
         return calling(plain, held, *args, **kwargs) if held else plain(*args, **kwargs)
+
+    return function
+
+
+def threaded_map(plain: Callable[..., Any], scan: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `jax.lax.map` likewise."""
+
+    @functools.wraps(plain)
+    def function(f: Any, xs: Any, *, batch_size: Any = None) -> Any:
+        if held_here():
+            return _map(scan, f, xs, batch_size)
+        return plain(f, xs, batch_size=batch_size)
 
     return function
 
@@ -162,9 +176,14 @@ def _is_passed(x: Any) -> bool:
     return isinstance(x, Passed)
 
 
-def references(arguments: Any) -> list[Ref]:
+_ARRAYS = frozenset([Array, np.ndarray, Tracer, int, float, bool])
+
+
+def references(args: Any, kwargs: Any) -> list[Ref]:
     """Return the references among arguments; an error if one is given twice, or if some elements of one are."""
-    leaves = tree.leaves(arguments)
+    if not kwargs and _ARRAYS.issuperset(map(type, args)):
+        return []
+    leaves = tree.leaves((args, kwargs))
     found = [x for x in leaves if isinstance(x, Ref)]
     if len({*map(id, found)}) < len(found):
         raise ValueError(
@@ -218,7 +237,7 @@ class Passing:
         def passed(x: Any) -> Any:
             return Passed(x[...]) if isinstance(x, Ref) else x
 
-        held = references((args, kwargs))
+        held = references(args, kwargs)
         given, named = tree.map(passed, (args, kwargs))
         while True:
             used = [*held, *self.closed]

@@ -51,25 +51,24 @@ class Jitted(Crossed):
     """A jitted function."""
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if refs.ever:
-            return self._with_references(args, kwargs)
+        if refs.ever and ("passing" in vars(self) or threaded.references(args, kwargs)):
+            return self._passing(args, kwargs)
         given = [
             _view(x, _ndarray) if type(x) is Array else narrowed(x) if type(x) is _ndarray else x
             for x in args
         ]
-        result = self.inner(*given, **kwargs) if kwargs else self.inner(*given)
+        try:
+            result = self.inner(*given, **kwargs) if kwargs else self.inner(*given)
+        except refs.ElsewhereError as error:
+            if error.ref.belongs_to != refs.home():
+                raise
+            return self._passing(args, kwargs)
         return leave(result) if type(result) is _ndarray else leave_tree(result)
 
-    def _with_references(self, args: Any, kwargs: Any) -> Any:
-        """Call where there may be references among the arguments, or in the function: what they hold goes in, and comes back."""
+    def _passing(self, args: Any, kwargs: Any) -> Any:
+        """Call with references among the arguments, or in the function: what they hold goes in, and comes back."""
         own = vars(self)
         if "passing" not in own:
-            if not threaded.references((args, kwargs)):
-                try:
-                    return super().__call__(*args, **kwargs)
-                except refs.ElsewhereError as error:
-                    if error.ref.belongs_to != refs.home():
-                        raise
             own["passing"] = threaded.Passing(self.inner)
         return leave_tree(own["passing"](args, kwargs))
 

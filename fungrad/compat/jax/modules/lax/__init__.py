@@ -11,6 +11,7 @@ from fungrad.compat.jax.inert import AccuracyMode, DotAlgorithm, DotAlgorithmPre
 from fungrad.compat.jax.shapes import broadcast_shapes
 from fungrad.compat.jax.threaded import THREADED as _THREADED
 from fungrad.compat.jax.threaded import threaded as _threaded
+from fungrad.compat.jax.threaded import threaded_map as _threaded_map
 from fungrad.extend.primitives import primitives as _primitives
 
 __all__ = [
@@ -40,6 +41,9 @@ _get = _namespace("jax.lax", globals(), ["fungrad.lax", _primitives], "linalg", 
 def __getattr__(name: str) -> Any:
     if name in _THREADED:
         globals()[name] = function = _threaded(name, _get(name))
+        return function
+    if name == "map":
+        globals()[name] = function = _threaded_map(_get(name), __getattr__("scan"))
         return function
     if name not in ("RandomAlgorithm", "rng_bit_generator"):
         return _get(name)

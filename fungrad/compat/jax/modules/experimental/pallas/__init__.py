@@ -1,6 +1,5 @@
 """`jax.experimental.pallas`."""
 
-import importlib
 from typing import Any, NamedTuple
 
 from fungrad.compat.jax.accelerators import Options
@@ -55,10 +54,4 @@ _NAMES = """
 BoundedSlice DeviceIdType Indirect RevisitMode core_map empty_ref_like estimate_cost get_global kernel lower_as_mlir
 pallas_export_experimental run_state select_ref semaphore semaphore_read semaphore_signal semaphore_wait
 """
-_get = _of_accelerators("jax.experimental.pallas", _NAMES, globals())
-
-
-def __getattr__(name: str) -> Any:
-    if name in ("mosaic_gpu", "tpu", "triton"):
-        return importlib.import_module(f"{__name__}.{name}")
-    return _get(name)
+__getattr__ = _of_accelerators("jax.experimental.pallas", _NAMES, globals())
