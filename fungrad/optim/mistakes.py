@@ -13,7 +13,6 @@ import numpy as np
 
 from fungrad.core import tree
 from fungrad.core.paths import difference
-from fungrad.core.types import is_array
 from fungrad.transforms.abstract import eval_shape
 
 Update = Callable[..., Any]
@@ -229,7 +228,7 @@ def unlike(what: str, x: Any, like_what: str, like: Any) -> str | None:
 
 
 def _shape(x: Any) -> tuple[int, ...]:
-    return tuple(x.shape) if is_array(x) or hasattr(x, "shape") else np.shape(x)
+    return tuple(x.shape) if hasattr(x, "shape") else np.shape(x)
 
 
 def _is_transformation(x: Any) -> bool:

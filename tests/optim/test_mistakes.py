@@ -168,3 +168,14 @@ def test_a_synonym_is_no_argument_of_any_optimizer_but_that_it_stands_for():
                 named = re.search("is called (\\w+)", _for_argument(name, synonym, 1.0, parameters))
                 assert named is not None, (name, synonym)
                 assert named[1] in parameters, (name, synonym)
+
+
+def test_numbers_are_updates_of_arrays_and_told_of_where_others_do_not_fit():
+    tx = optim.adam(0.1)
+    state = tx.init({"w": np.ones(3), "b": np.zeros(2)})
+    moved, _ = tx.update({"w": 2.0, "b": np.ones(2)}, state)
+    np.testing.assert_allclose(moved["w"], [-0.1] * 3)
+    with pytest.raises(
+        ValueError, match=r"updates\['w'\] has the shape \(2,\), and state.* has \(3,\)"
+    ):
+        tx.update({"w": np.ones(2), "b": 3.0}, state)
