@@ -7,14 +7,18 @@ import time
 
 FIRST = 0.03
 """About how many seconds of a processor compiling takes, of however short a program, and"""
-PER_LINE = 5e-4
+PER_LINE = 7e-4
 """how many more it takes for each line of the program."""
+LOCKED = 0.6
+"""About how much of that it holds Python's lock, for which the program waits."""
 PATIENCE = 0.5
 """How often as long as compiling would take NumPy's functions have to have taken: if as much is to come, it is repaid then."""
 SHARE, SHARE_OF_ONE = 0.5, 0.25
 """How much of the time that the process has run compiling may take; where there is but one processor."""
 AT_ONCE = 0.25
 """Seconds that it may take beyond that."""
+SHARE_OF_LOCK = 0.03
+"""For how much of the time that the process has run it may hold Python's lock, for programs of functions that are not jitted."""
 SLOWEST, FASTEST = 8.0, 0.125
 """How many times longer, and shorter, than estimated it is taken to last, at most."""
 MEMORY = 0.25
@@ -31,6 +35,8 @@ class Budget:
         self.limited = True
         self.started = time.perf_counter()
         self.spent = 0.0
+        self.locked = 0.0
+        """Seconds of `spent` in which Python's lock was held."""
         self.pace = 1.0
         """How many times longer than estimated compiling has lasted lately."""
         alone = (os.cpu_count() or 1) == 1
@@ -46,14 +52,19 @@ class Budget:
         """Whether a program is worth compiling for which NumPy's functions have taken `seconds` that kernels would spare."""
         return not self.limited or seconds >= PATIENCE * self.cost(lines)
 
-    def allows(self, seconds: float) -> bool:
-        """Whether compiling may take so many more seconds now."""
-        earned = AT_ONCE + self.share * (time.perf_counter() - self.started)
-        return not self.limited or self.spent + seconds <= earned
+    def allows(self, seconds: float, jitted: bool = True) -> bool:
+        """Whether compiling a program, which somebody has `jitted` or not, may take so many more seconds now."""
+        if not self.limited:
+            return True
+        run = time.perf_counter() - self.started
+        if not jitted and self.locked + LOCKED * seconds > SHARE_OF_LOCK * run:
+            return False
+        return self.spent + seconds <= AT_ONCE + self.share * run
 
-    def took(self, seconds: float, lines: int) -> None:
-        """Note how long compiling a program has taken."""
+    def took(self, seconds: float, lines: int, locked: float = 0.0) -> None:
+        """Note how long compiling a program has taken, and for how long of that Python's lock was held."""
         self.spent += seconds
+        self.locked += locked
         ratio = seconds / (FIRST + PER_LINE * lines)
         self.pace += MEMORY * (min(max(ratio, FASTEST), SLOWEST) - self.pace)
 

@@ -67,6 +67,8 @@ class Program(Keeper):
         Whether it is compiled at its first call.
     borrowed
         Positions of outputs that the caller only reads at once: they may share memory with anything.
+    jitted
+        Whether the user has asked for it to be compiled.
     """
 
     def __init__(
@@ -75,17 +77,19 @@ class Program(Keeper):
         donated: Sequence[int] = (),
         at_once: bool = False,
         borrowed: Sequence[int] = (),
+        jitted: bool = False,
     ) -> None:
         self.given = expr
         self.donated = tuple(donated)
         self.borrowed = tuple(borrowed)
         self._ran = at_once
+        self._jitted = jitted
         self._compiled: dict[ModuleType, Callable[..., list[Any]]] = {}
         self._tiers: dict[ModuleType, Tier] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what was given; it is compiled anew where it is loaded."""
-        return Program, (self.given, self.donated, self._ran, self.borrowed)
+        return Program, (self.given, self.donated, self._ran, self.borrowed, self._jitted)
 
     def __call__(self, *arguments: Any) -> list[Any]:
         """Return the outputs for `arguments`, arrays or tracers, one for each input."""
@@ -208,7 +212,7 @@ class Program(Keeper):
                 from fungrad.compile.segments import in_segments
             return in_segments(self.expr, xp, Program, run_source)
         make = weakly(self, lambda x: x.with_kernels(xp), None)
-        self._tiers[xp] = tier = Tier(make, weakly(self, spared, 0.0))
+        self._tiers[xp] = tier = Tier(make, weakly(self, spared, 0.0), self._jitted)
         donated, borrowed = self.donated, self.borrowed
 
         def run(expr: Expr | None = None, calls: bool = True) -> Callable[..., list[Any]]:

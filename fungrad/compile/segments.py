@@ -41,7 +41,7 @@ def in_segments(
     def compiled(part: Expr) -> Callable[..., list[Any]]:
         if part.equations[0].primitive.meets:  # a loop, say, that Python runs
             return run_source(python_source(schedule(part, prepare=overlapped)), xp)
-        return program(part, at_once=True)
+        return program(part, at_once=True, jitted=True)
 
     expr = overlapped(expr)
     steps = [s._replace(run=compiled(s.run)) for s in _steps(expr)]

@@ -33,7 +33,7 @@ Function = Callable[..., list[Any]]
 
 CALLS = 4
 """After how many calls kernels are made, if that pays,"""
-EVALUATED = 32
+EVALUATED = 8
 """How many calls are evaluated, at most, before a program that calls NumPy's functions is made: that takes about as long as they lose."""
 LONG = 0.02
 """or after how many seconds in them."""
@@ -138,16 +138,22 @@ class Tier:
         Returns the program with kernels, or None if there are none in it.
     share
         Returns the share of the time of NumPy's functions that kernels spare; None if that is all of it.
+    jitted
+        Whether the user has jitted the program, and so expects it to be compiled.
     """
 
     in_step = False
     """Whether several processes run the program: kernels round otherwise than NumPy, so all have them from the first call on."""
 
     def __init__(
-        self, make: Callable[[], Native | None], share: Callable[[], float] | None = None
+        self,
+        make: Callable[[], Native | None],
+        share: Callable[[], float] | None = None,
+        jitted: bool = True,
     ) -> None:
         self.make: Callable[[], Native | None] | None = make
         self.share = share
+        self.jitted = jitted
         self.gain = 1.0
         """What `share` has returned."""
         self.native: Native | None = None
@@ -247,7 +253,7 @@ class Tier:
             seconds * self.gain, self.lines
         ):
             return
-        if BUDGET.allows(BUDGET.cost(self.lines) + BACKGROUND.cost):
+        if BUDGET.allows(BUDGET.cost(self.lines) + BACKGROUND.cost, self.jitted):
             self.taken = seconds
             BACKGROUND.add(self)  # by two threads at once, it does no harm
             self._asked = BACKGROUND.process
@@ -279,11 +285,12 @@ class Tier:
             if not BUDGET.is_repaid(self.taken * self.gain, self.lines):
                 self._asked = None
                 return
-        before = time.thread_time() + BACKGROUND.helped
+        before, helped = time.thread_time(), BACKGROUND.helped
         try:
             self.compile()
         finally:
-            BUDGET.took(time.thread_time() + BACKGROUND.helped - before, self.lines)
+            locked = time.thread_time() - before
+            BUDGET.took(locked + BACKGROUND.helped - helped, self.lines, locked)
 
     def rounds(self, n: int | None = None) -> Iterable[Any]:
         """Return what a loop of the program goes over; see `rounds`."""

@@ -44,9 +44,7 @@ def may_overwrite(leaves: Sequence[Any], donated: Sequence[int]) -> bool:
     return (
         current_trace.get() is None
         and all(
-            type(leaves[i]) is np.ndarray
-            and is_writeable(leaves[i])
-            and has_own_places(leaves[i])
+            type(leaves[i]) is np.ndarray and is_writeable(leaves[i]) and has_own_places(leaves[i])
             for i in donated
         )
         and are_apart(leaves, donated)

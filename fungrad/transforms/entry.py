@@ -53,9 +53,9 @@ class Entry:
             from fungrad.compile.inexact import inexact
 
             self.traced = flat = inexact(flat)
-        self.program = Program(flat, at_once=True)
+        self.program = Program(flat, at_once=True, jitted=True)
         self.donated = tuple(donated)
-        self.donating = Program(flat, self.donated, at_once=True) if donated else None
+        self.donating = Program(flat, self.donated, at_once=True, jitted=True) if donated else None
         self.program.label = label = f"jit({name})"
         if self.donating is not None:
             self.donating.label = label

@@ -223,3 +223,30 @@ def test_what_fails_while_it_stands_back_fails_there(monkeypatch):
 
     monkeypatch.setattr(background._thread, "start_new_thread", start)
     assert BACKGROUND.standing_back(lambda: 2) == 2
+
+
+def test_programs_that_nobody_has_jitted_wait_for_little_of_their_time(clock):
+    """While a thread makes kernels in Python, the program waits for its lock."""
+    found = Budget()
+    found.took(0.0, 100)
+    assert found.allows(0.1)
+    assert not found.allows(0.1, jitted=False)
+    clock[0] += 0.1 * budget.LOCKED / budget.SHARE_OF_LOCK
+    assert found.allows(0.0999, jitted=False)
+    found.took(0.1, 100, locked=0.05)
+    assert found.locked == 0.05
+    assert not found.allows(0.1, jitted=False)
+
+
+@pytest.mark.parametrize("jitted", [True, False])
+def test_who_has_jitted_is_known(limited, monkeypatch, jitted):
+    fresh, asked = limited
+    ticking(monkeypatch, 1e-3)
+    fresh.started, seen = 0.0, []
+    monkeypatch.setattr(fresh, "allows", lambda seconds, jitted: seen.append(jitted))
+    f = lambda x: fnp.sum(fnp.sin(x) * 2 + x)
+    g = fg.jit(f) if jitted else fg.grad(f)
+    for _ in range(200):
+        g(X)
+    assert {*seen} == {jitted}
+    assert asked == []

@@ -48,7 +48,9 @@ def meant(name, *operands):
         else:
             found.append(operations.compute(node, [found[i] for i in node.operands]))
     safe = [np.broadcast_to(found[i], operands[0].shape) for i in required]
-    return found[places[out.index]], np.all(safe, axis=0) if safe else np.ones(operands[0].shape, bool)
+    return found[places[out.index]], np.all(safe, axis=0) if safe else np.ones(
+        operands[0].shape, bool
+    )
 
 
 def rounded(x, dtype):

@@ -30,7 +30,7 @@ class Alone:
     @cached_property
     def program(self) -> Program:
         """The program."""
-        return Program(Expr.of(self.loop, self.types), at_once=True)
+        return Program(Expr.of(self.loop, self.types), at_once=True, jitted=True)
 
     def compiled(self, xp: ModuleType) -> Run | None:
         """Return what runs the loop on arrays of the library `xp`; None if Python is to."""
