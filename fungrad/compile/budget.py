@@ -11,8 +11,8 @@ PER_LINE = 7e-4
 """how many more it takes for each line of the program."""
 LOCKED = 0.6
 """About how much of that it holds Python's lock, for which the program waits."""
-PATIENCE = 0.5
-"""How often as long as compiling would take NumPy's functions have to have taken: if as much is to come, it is repaid then."""
+PATIENCE, PATIENCE_OF_JIT = 0.5, 0.1
+"""How often as long as compiling would take NumPy's functions have to have taken; for what is jitted, which is likely to go on."""
 SHARE, SHARE_OF_ONE = 0.5, 0.25
 """How much of the time that the process has run compiling may take; where there is but one processor."""
 AT_ONCE = 0.25
@@ -48,9 +48,13 @@ class Budget:
         """Return about how many seconds it takes to compile a program of so many lines."""
         return self.pace * (FIRST + PER_LINE * lines)
 
-    def is_repaid(self, seconds: float, lines: int) -> bool:
-        """Whether a program is worth compiling for which NumPy's functions have taken `seconds` that kernels would spare."""
-        return not self.limited or seconds >= PATIENCE * self.cost(lines)
+    def is_repaid(self, seconds: float, lines: int, jitted: bool = True) -> bool:
+        """Whether a program is worth compiling, `jitted` or not, for which NumPy's functions have taken `seconds` that kernels would spare."""
+        return not self.limited or seconds >= self.wait(lines, jitted)
+
+    def wait(self, lines: int, jitted: bool = True) -> float:
+        """Return after how many seconds of NumPy's functions a program is worth compiling."""
+        return (PATIENCE_OF_JIT if jitted else PATIENCE) * self.cost(lines)
 
     def allows(self, seconds: float, jitted: bool = True) -> bool:
         """Whether compiling a program, which somebody has `jitted` or not, may take so many more seconds now."""

@@ -39,6 +39,9 @@ LONG = 0.02
 """or after how many seconds in them."""
 GLANCE = 1e-3
 """After about how many seconds a loop looks whether there is machine code of it."""
+BREAK = 1e-4
+"""For how many seconds a jitted program whose kernels are being made then stands back. Else Python has the thread that makes them wait 5 ms, each
+time it comes back from LLVM, and it takes several times as long: the program loses no less, and has its kernels later."""
 FEW = 8
 """Loops of fewer rounds do not look."""
 GIVEN_UP = 16
@@ -168,6 +171,7 @@ class Tier:
         self.unfit: set[tuple[Any, ...]] = set()
         """How arguments lie that kernels do not take."""
         self._asked: object = None  # the process whose thread is to make kernels
+        self._stood_back = 0.0  # when, last
         self._making = (BACKGROUND.process, threading.Lock())
         self._begun: dict[int, _Begun] = {}  # by thread: the call whose loops may begin anew
 
@@ -224,8 +228,11 @@ class Tier:
         finally:
             self._begun.pop(thread, None)
             self.calls += 1  # other threads may count meanwhile
-            self.seconds += time.perf_counter() - begun.time
-            if self.calls >= CALLS or self.seconds >= LONG:
+            now = time.perf_counter()
+            self.seconds += now - begun.time
+            if self._asked is BACKGROUND.process:
+                self._stand_back(now)
+            elif self.calls >= CALLS or self.seconds >= LONG:
                 self._ask(self.seconds)
 
     def _by_library(self, library: Function, arguments: Sequence[Any], usual: bool) -> list[Any]:
@@ -247,16 +254,24 @@ class Tier:
         self._begun.pop(threading.get_ident(), None)  # which an interrupt may have left
         return self._by_library(library, arguments, usual)
 
+    def _stand_back(self, now: float) -> None:
+        """Let the thread that makes the kernels of a jitted program have Python's lock, now and then."""
+        if self.jitted and now - self._stood_back > GLANCE and BACKGROUND.busy:
+            time.sleep(BREAK)
+            self._stood_back = time.perf_counter()
+
     def _ask(self, seconds: float) -> None:
         """Have kernels made by the thread that does, if nobody has yet, and if that pays for NumPy's functions that take so long."""
-        if self._asked is BACKGROUND.process or not BUDGET.is_repaid(
-            seconds * self.gain, self.lines
-        ):
+        if self._asked is BACKGROUND.process or not self._is_repaid(seconds):
             return
         if BUDGET.allows(BUDGET.cost(self.lines) + BACKGROUND.cost, self.jitted):
             self.taken = seconds
             BACKGROUND.add(self)  # by two threads at once, it does no harm
             self._asked = BACKGROUND.process
+
+    def _is_repaid(self, seconds: float) -> bool:
+        """Whether kernels pay for NumPy's functions that take so long."""
+        return BUDGET.is_repaid(seconds * self.gain, self.lines, self.jitted)
 
     @property
     def cost(self) -> float:
@@ -274,7 +289,7 @@ class Tier:
             return "its kernels are being made"
         spared = f"NumPy's functions have taken {self.seconds:.2g} s, of which kernels would spare {self.gain:.0%}"
         cost = f"making them takes about {self.cost:.2g} s"
-        if not BUDGET.is_repaid(self.seconds * self.gain, self.lines):
+        if not self._is_repaid(self.seconds):
             return f"it is not worth kernels so far: {spared}, and {cost}"
         return f"its kernels wait for a later call: {spared}, and {cost}; compiling has taken {BUDGET.spent:.2g} s of this process already"
 
@@ -282,7 +297,7 @@ class Tier:
         """Make the function with kernels, if that still pays once it is known what they spare."""
         if self.share is not None and BUDGET.limited:
             self.gain, self.share = self.share(), None
-            if not BUDGET.is_repaid(self.taken * self.gain, self.lines):
+            if not self._is_repaid(self.taken):
                 self._asked = None
                 return
         before, helped = time.thread_time(), BACKGROUND.helped
@@ -316,8 +331,9 @@ class Tier:
             if self.make is None:
                 if begun.may_switch(self.native):
                     raise Switch
-            elif (longest := max(now - begun.time, left)) > self.cost:
-                self._ask(longest)
+            elif left > self.cost or now - begun.time > BUDGET.wait(self.lines, self.jitted):
+                self._ask(max(now - begun.time, left))
+                self._stand_back(now)
             start, size = stop, 2 * size if now - before < GLANCE else max(1, size // 2)
 
     def compile(self, wait: bool = False) -> None:

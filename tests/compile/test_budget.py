@@ -12,7 +12,7 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.compile import background, budget, tiers
 from fungrad.compile.background import BACKGROUND, NICE
-from fungrad.compile.budget import AT_ONCE, FIRST, PATIENCE, PER_LINE, Budget
+from fungrad.compile.budget import AT_ONCE, FIRST, PATIENCE, PATIENCE_OF_JIT, PER_LINE, Budget
 from fungrad.compile.targets import host
 from fungrad.compile.worth import share
 from fungrad.core.config import compilation
@@ -52,8 +52,9 @@ def test_what_compiling_costs_follows_what_it_has_cost(clock):
     for _ in range(60):
         found.took(1e9, 100)
     assert found.pace == pytest.approx(budget.SLOWEST)
-    assert found.is_repaid(PATIENCE * found.cost(7), 7)
-    assert not found.is_repaid(0.99 * PATIENCE * found.cost(7), 7)
+    for jitted, patience in ((False, PATIENCE), (True, PATIENCE_OF_JIT)):
+        assert found.is_repaid(patience * found.cost(7), 7, jitted)
+        assert not found.is_repaid(0.99 * patience * found.cost(7), 7, jitted)
 
 
 def test_one_processor_gives_a_smaller_share(monkeypatch):
@@ -82,14 +83,14 @@ def ticking(monkeypatch, step):
 
 def test_a_program_is_compiled_once_it_has_taken_as_long_as_that(limited, monkeypatch):
     fresh, asked = limited
-    ticking(monkeypatch, 1e-3)
+    ticking(monkeypatch, 1e-4)
     fresh.started = 0.0
     f, calls = fg.jit(lambda x: fnp.sin(x) * 2 + x), 0
     while not asked:
         f(X)
         calls += 1
-    seconds = calls * 1e-3
-    assert PATIENCE * FIRST <= seconds <= 2 * PATIENCE * (FIRST + 10 * PER_LINE)
+    seconds = calls * 1e-4
+    assert PATIENCE_OF_JIT * FIRST <= seconds <= 2 * PATIENCE_OF_JIT * (FIRST + 10 * PER_LINE)
 
 
 def test_programs_that_run_once_are_not_compiled(limited, monkeypatch):
