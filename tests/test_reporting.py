@@ -86,7 +86,7 @@ def exceptions_of_the_package():
 
 
 SIGNALS = {
-    "Elsewhere", "GivenUp", "NeedsTracing", "NotConstant", "NotScalar", "NotToBeCached", "Refused", "Rerun", "Switch", "Unfit",
+    "Elsewhere", "ElsewhereError", "GivenUp", "NeedsTracing", "NotConstant", "NotScalar", "NotToBeCached", "Refused", "Rerun", "Switch", "Unfit",
     "Unprintable", "Unsupported", "_Unknown", "_Mismatch", "_NaNAtStart",
 }  # fmt: skip
 """Raised and caught inside of fungrad."""
