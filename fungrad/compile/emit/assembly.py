@@ -52,10 +52,8 @@ class Assembly:
         self.declarations: set[str] = set()
         self.count = 0
         self.block = "start"
-        self.begun = 0
-        """The line after which the block begins."""
-        self.region = 0
-        """Number of the lines that run one after the other: of a block, or of what a block was cut into."""
+        self.begun = 0  # the line after which the block begins
+        self.region = 0  # number of the blocks that run one after the other, whatever else happens
 
     def name(self) -> str:
         self.count += 1
@@ -270,6 +268,19 @@ class Assembly:
         text = "and" if operation == "mul" and dtype.kind == "b" else table[operation]
         return self.emit(f"{text} {type_} {', '.join(operands)}")
 
+    def all_of(self, nodes: Sequence[Node], loaded: Sequence[str], lanes: int) -> list[str]:
+        """Add what nodes compute, given what is loaded; return what each of them is."""
+        registers: list[str] = []
+        for node in nodes:
+            if node.operation == "load":
+                registers.append(loaded[node.value])
+            elif node.operation == "constant":
+                registers.append(splat(node.value, node.dtype, lanes))
+            else:
+                given, of = [registers[i] for i in node.operands], nodes[node.operands[0]].dtype
+                registers.append(self.operation(node, of, given, lanes))
+        return registers
+
     def compute(self, operation: str, dtype: DType, *operands: str, lanes: int = 1) -> str:
         """Add an operation on numbers of one dtype that gives such a number."""
         return self.operation(Node(operation, dtype), dtype, list(operands), lanes)
@@ -371,8 +382,7 @@ class Assembly:
             truth = self.emit(f"icmp eq i{lanes} {bits}, -1")
         fails = self.emit(f"select i1 {truth}, i32 0, i32 1")
         before = self.emit(f"load i32, ptr {unsafe}")
-        after = self.emit(f"or i32 {before}, {fails}")
-        self.do(f"store i32 {after}, ptr {unsafe}")
+        self.do(f"store i32 {self.emit(f'or i32 {before}, {fails}')}, ptr {unsafe}")
 
     def across(self, node: Node, vector: str, lanes: int) -> str:
         """Return the reduction of the lanes, by halves."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fungrad.compile.emit.assembly import Assembly
-from fungrad.compile.emit.types import mangled, splat, vector_type
+from fungrad.compile.emit.types import mangled, vector_type
 from fungrad.compile.kernels.called import Body
 from fungrad.compile.kernels.operations import DType
 
@@ -34,16 +34,7 @@ class Definition(NamedTuple):
 def definition(names: tuple[str, ...], dtype: DType, count: int, lanes: int) -> Definition:
     """Return the function that computes elementary functions of the same operands, of so many lanes."""
     body, lines = Body(names, dtype, count), _Lines()
-    registers: list[str] = []
-    for node in body.nodes:
-        if node.operation == "load":
-            registers.append(f"%x{node.value}")
-        elif node.operation == "constant":
-            registers.append(splat(node.value, node.dtype, lanes))
-        else:
-            given = [registers[i] for i in node.operands]
-            of = body.nodes[node.operands[0]].dtype
-            registers.append(lines.operation(node, of, given, lanes))
+    registers = lines.all_of(body.nodes, [f"%x{k}" for k in range(count)], lanes)
     for number in body.safe:
         lines.require(registers[number], lanes, "%unsafe")
     vector = vector_type(dtype, lanes)

@@ -249,17 +249,7 @@ class Places(Assembly):
             result = function(scalars, *operands)
         except NotScalar as error:
             raise Unsupported(f"an operation of {dtype}") from error
-        registers: list[str] = []
-        for node in scalars.nodes:
-            if node.operation == "load":
-                registers.append(values[node.value])
-            elif node.operation == "constant":
-                registers.append(splat(node.value, node.dtype, lanes))
-            else:
-                given = [registers[i] for i in node.operands]
-                old = scalars.nodes[node.operands[0]].dtype
-                registers.append(self.operation(node, old, given, lanes))
-        return registers[result.index]
+        return self.all_of(scalars.nodes, values, lanes)[result.index]
 
     def identity(self, n: int, dtype: DType) -> Place:
         """Return the identity matrix of n rows."""
