@@ -1,4 +1,4 @@
-"""What `jax.experimental.pallas` has for GPUs and TPUs: it is imported everywhere, and an error where it is called."""
+"""Names of `jax.experimental.pallas` for GPUs and TPUs: each can be imported, and raises an error where it is called."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ jnp: Any = _numpy
 
 
 class Options:
-    """What a compiler of kernels is told; it has no effect."""
+    """Parameters of a compiler of kernels; they have no effect."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         vars(self).update(options)
@@ -50,7 +50,7 @@ def load(
     eviction_policy: Any = None,
     volatile: bool = False,
 ) -> Any:
-    """Return what a reference holds; where a mask is false, `other`, or 0."""
+    """Return the array of a reference; where a mask is false, `other`, or 0."""
     x = ref[...]
     return (
         x
@@ -60,5 +60,5 @@ def load(
 
 
 def store(ref: Referring, val: Any, *, mask: Any = None, eviction_policy: Any = None) -> None:
-    """Replace what a reference holds, where a mask is true."""
+    """Replace elements of the array of a reference, where a mask is true."""
     ref[...] = val if mask is None else jnp.where(mask, val, ref[...])

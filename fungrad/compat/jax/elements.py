@@ -1,4 +1,4 @@
-"""What keys of references mean: elements that are read and replaced, where places need not be known."""
+"""Keys of references: the elements that are read and replaced, at indices that may be traced."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Slice:
         return max((self.size - 1) * self.stride + 1, 0)
 
     def known(self) -> slice:
-        """Return what it is to NumPy."""
+        """Return the index of NumPy that it stands for."""
         start = int(self.start)
         return slice(start, start + self.window, self.stride)
 
@@ -131,7 +131,7 @@ def _update(x: Any, changed: Any, starts: Any) -> Any:
 
 
 def read(x: Any, key: Any) -> Any:
-    """Return what a key of a reference means in its array."""
+    """Return the elements of an array that a key of its reference selects."""
     if _whole(key):
         return x
     starts, lengths, within = _split(x, key)
@@ -175,7 +175,7 @@ def _fitting(value: Any, shape: tuple[int, ...], aval: Any) -> Any:
 
 
 def uninitialized(shape: Any, dtype: Any) -> Any:
-    """Return what JAX has where nothing has been written yet."""
+    """Return an array of JAX's values for memory that nothing has been written to."""
     dtype = np.dtype(dtype_of(dtype))
     kind = kind_of(dtype)
     nothing: Any = False if kind == "b" else np.nan

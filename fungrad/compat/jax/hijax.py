@@ -14,7 +14,7 @@ ADVICE = (
 
 
 def refuse_types(*_: Any, **__: Any) -> NoReturn:
-    """Raise the error for what would trace a type of a library."""
+    """Raise the error for a primitive that would trace a type that a library defines."""
     raise NotImplementedError(ADVICE)
 
 
@@ -37,14 +37,14 @@ class HiPspec:
 
 
 class AvalQDD:
-    """A type with what is known of its value at one time."""
+    """A type of hijax, with properties of its value at one time."""
 
     def __init__(self, aval: Any, qdd: Any) -> None:
         self.aval, self.qdd = aval, qdd
 
 
 class AvalMutableQDD:
-    """A type with what holds that."""
+    """A type of hijax, with a mutable box of its properties."""
 
     def __init__(self, aval: Any, mutable_qdd: Any) -> None:
         self.aval, self.mutable_qdd = aval, mutable_qdd
