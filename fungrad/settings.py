@@ -2,7 +2,7 @@
 
 A block is for the thread or task that enters it. The environment variables FUNGRAD_DISABLE_JIT, FUNGRAD_DEBUG_NANS,
 FUNGRAD_DEBUG_INFS, FUNGRAD_LOG_COMPILES, FUNGRAD_EXPLAIN_CACHE_MISSES, FUNGRAD_STRICT_CONVERSIONS,
-FUNGRAD_STRICT_DEPENDENCE, FUNGRAD_DEBUG_KEY_REUSE and FUNGRAD_INEXACT_ALGEBRA, set to 1, are settings of the process; so are FUNGRAD_THREEFRY_PARTITIONABLE and FUNGRAD_ENABLE_X64, set to 0,
+FUNGRAD_STRICT_DEPENDENCE, FUNGRAD_DEBUG_KEY_REUSE and FUNGRAD_INEXACT_ALGEBRA, set to 1, are settings of the process; so are FUNGRAD_READING, FUNGRAD_THREEFRY_PARTITIONABLE and FUNGRAD_ENABLE_X64, set to 0,
 and FUNGRAD_DEFAULT_DEVICE, the name of a device (`fungrad.device`).
 
 FUNGRAD_COMPILE says when kernels are compiled (docs/compiler.md): `background`, once a program has run a few times, which is the default;
@@ -64,6 +64,7 @@ _FIELDS = {
     "explain_cache_misses": "misses_explained",
     "strict_conversions": "conversions_checked",
     "strict_dependence": "dependence_checked",
+    "reading": "reading",
     "debug_key_reuse": "key_reuse_checked",
     "threefry_partitionable": "threefry_partitionable",
     "inexact_algebra": "inexact_algebra",

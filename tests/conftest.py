@@ -24,6 +24,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("MKL_NUM_THREADS", "1")
 
 import fungrad
+from fungrad.core.config import setting
 from fungrad.transforms import retraces
 from tests import tiers
 
@@ -173,6 +174,13 @@ class Freezing:
 def xp(pytestconfig: pytest.Config) -> ModuleType:
     """The array module under test: numpy, or cupy with --backend=cupy."""
     return importlib.import_module(pytestconfig.getoption("--backend"))
+
+
+@pytest.fixture
+def as_written() -> Generator[None]:
+    """What Python does between NumPy's calls is refused as it is where functions are not read: for tests of these errors."""
+    with setting(reading=False):
+        yield
 
 
 @pytest.fixture

@@ -82,6 +82,9 @@ class Settings:
     constants_converted: bool = False
     """Whether traced arrays without derivatives become NumPy's where one is asked for."""
 
+    reading: bool = True
+    """Whether transforms take what Python does between NumPy's calls: read functions, guard values, part mapped calls."""
+
     dependence_checked: bool = False
     """Whether a result that does not depend on what it is differentiated by is an error."""
 
@@ -163,6 +166,7 @@ process_settings = Settings(
     compiles_logged=_environment("LOG_COMPILES"),
     misses_explained=_environment("EXPLAIN_CACHE_MISSES"),
     conversions_checked=_environment("STRICT_CONVERSIONS"),
+    reading=_environment("READING", True),
     dependence_checked=_environment("STRICT_DEPENDENCE"),
     key_reuse_checked=_environment("DEBUG_KEY_REUSE"),
     threefry_partitionable=_environment("THREEFRY_PARTITIONABLE", True),
