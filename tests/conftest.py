@@ -6,7 +6,7 @@ import os
 import sys
 import warnings
 import zlib
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
@@ -177,7 +177,7 @@ def xp(pytestconfig: pytest.Config) -> ModuleType:
 
 
 @pytest.fixture
-def as_written() -> Generator[None]:
+def as_written() -> Iterator[None]:
     """What Python does between NumPy's calls is refused as it is where functions are not read: for tests of these errors."""
     with setting(reading=False):
         yield
