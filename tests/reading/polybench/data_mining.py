@@ -114,7 +114,6 @@ KERNELS = [
         oracle=correlation_oracle,
         differentiated=(0,),
         slices=correlation_slices,
-        piecewise=True,
     ),
     Kernel(
         name="covariance",

@@ -1,6 +1,6 @@
 """PolyBench's medley: deriche, floyd-warshall and nussinov.
 
-The last two take minima and maxima. The published data is full of ties, so their gradients are for data near it.
+The last two take minima and maxima. The published data is full of ties, so gradients are taken at data near it.
 """
 
 import functools

@@ -33,7 +33,7 @@ class Kernel:
     static : tuple of int
         Positions of the arguments that are numbers of steps.
     piecewise : bool
-        Whether there are kinks: there is a derivative where no two values tie.
+        Whether it is piecewise linear, of minima and maxima: there is a derivative where no two values tie.
     """
 
     name: str
