@@ -9,7 +9,7 @@ import numpy as np
 
 from tests.reading.polybench.table import Kernel
 
-STEP = 1e-4
+STEP = 1e-5
 """The larger step of differences, relative to the values."""
 SMALL = 1e-7
 """The same where it must not reach the next kink; between kinks there is no error but of rounding."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 NOISE = 0.01
-"""The part by which generic data differs from the published."""
+"""The part by which generic data differs from the published, as a rule."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,8 @@ class Kernel:
         Positions of the arguments that are numbers of steps.
     piecewise : bool
         Whether it is piecewise linear, of minima and maxima: there is a derivative where no two values tie.
+    noise : float
+        The part by which generic data differs: less where a matrix must stay positive definite.
     """
 
     name: str
@@ -44,13 +46,14 @@ class Kernel:
     slices: Callable[..., np.ndarray] | None = None
     static: tuple[int, ...] = ()
     piecewise: bool = False
+    noise: float = NOISE
 
     def make_generic(self, n: int, rng: np.random.Generator) -> tuple[Any, ...]:
         """Return arguments near the published ones, without their ties and equal columns."""
         arguments = list(self.make_arguments(n))
         for place in self.differentiated:
             value = arguments[place]
-            arguments[place] = value * (1.0 + NOISE * rng.standard_normal(np.shape(value)))
+            arguments[place] = value * (1.0 + self.noise * rng.standard_normal(np.shape(value)))
         return tuple(arguments)
 
 
