@@ -2,7 +2,7 @@
 
     python -m tests.reading.programs [--only TRANSFORM] [--dict] [PROGRAM or FIELD ...]
 
-First each cell that does not pass, with the start of its error, then counts in each column. `--dict` prints the cells as entries of
+First each cell that does not pass, with the start of its error, then how often errors come, the slowest cells, and counts in each column. `--dict` prints the cells as entries of
 a dict, as tests/reading/test_programs.py holds them. `--only plain` holds the programs themselves against what the table promises.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections import Counter
 
 # As tests/conftest.py: programs are not compiled to kernels, and LAPACK has one thread.
@@ -34,11 +35,18 @@ def print_counts(cells: list[Cell], transforms: tuple[str, ...]) -> None:
 
 
 def print_causes(cells: list[Cell]) -> None:
-    """Print messages by how often they come."""
-    causes = Counter(cell.reason[:WIDTH] for cell in cells)
+    """Print messages by how often they come, without names of functions and types."""
+    causes = Counter(re.sub(r"\w+(\[.*?\]|\(\w+\))", "...", cell.reason)[:WIDTH] for cell in cells)
     print()
     for reason, count in causes.most_common(40):
         print(f"{count:5}  {reason}")
+
+
+def print_slow(cells: list[Cell]) -> None:
+    """Print the cells that took longest."""
+    print()
+    for cell in sorted(cells, key=lambda cell: -cell.seconds)[:10]:
+        print(f"{cell.seconds:5.1f} s  {cell.name}, {cell.transform}")
 
 
 def main() -> None:
@@ -54,14 +62,17 @@ def main() -> None:
         cells.append(cell)
         if cell.outcome in ("passes", "senseless"):
             continue
+        reason = cell.reason[:WIDTH]
         if options.dict:
-            print(f"    ({cell.name!r}, {cell.transform!r}): {cell.reason[:WIDTH]!r},", flush=True)
+            print(f"    ({cell.name!r}, {cell.transform!r}): {reason!r},", flush=True)
         else:
             print(
-                f"{cell.name}, {cell.transform}: {cell.outcome}: {cell.reason[:WIDTH]}", flush=True
+                f"{cell.name}, {cell.transform}: {cell.outcome} {cell.place}\n    {reason}",
+                flush=True,
             )
     if not options.dict:
         print_causes([cell for cell in cells if cell.outcome not in ("passes", "senseless")])
+        print_slow(cells)
         print_counts(cells, transforms)
 
 

@@ -66,9 +66,9 @@ def internal_rate(flows):
 def value_iteration(x):
     """Value of eating a cake on a grid, by iteration until nothing changes."""
     beta, gamma = x
-    grid = np.linspace(0.1, 1.0, 8)
+    grid = np.linspace(0.1, 1.0, 5)
     V = np.zeros(len(grid))
-    for _ in range(60):
+    for _ in range(40):
         new = np.empty_like(V)
         for i, k in enumerate(grid):
             best = -np.inf
@@ -77,7 +77,7 @@ def value_iteration(x):
                 u = c ** (1 - gamma) / (1 - gamma)
                 best = max(best, u + beta * V[j])
             new[i] = best
-        done = np.max(np.abs(new - V)) < 1e-13
+        done = np.max(np.abs(new - V)) < 1e-12
         V = new
         if done:
             break
@@ -163,7 +163,7 @@ PROGRAMS = (
         [-100.0, 30.0, 40.0, 50.0],
         ([-50.0, 10, 10, 60.0], [-100, 80, 20.0, 10.0], [-100.0, 20.0, 20, 30]),
     ),
-    Program(value_iteration, [0.6, 2.0], ([0.5, 0.5], [0.4, 3.0], [0.6, 1.5])),
+    Program(value_iteration, [0.4, 2.0], ([0.3, 0.5], [0.2, 3.0], [0.45, 1.5])),
     Program(overlapping_generations, [0.3, 0.9], ([0.4, 0.5], [0.2, 0.7], [0.35, 0.97])),
     Program(
         portfolio_drawdown, [0.5, 0.3, 0.2], ([0.1, 0.8, 0.3], [1.0, -0.4, 0.2], [0.2, 0.2, 2])

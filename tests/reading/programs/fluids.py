@@ -148,11 +148,12 @@ def normal_depth(discharge):
             hi = y
         else:
             lo = y
-    # one Newton step, so that the depth is not a binary fraction
+    # two Newton steps, so that the depth is not a binary fraction
     q = lambda y: ((b + z * y) * y) ** (5 / 3) / (b + 2 * y * np.sqrt(1 + z**2)) ** (2 / 3)
     target = discharge * n / np.sqrt(slope)
-    slope_q = (q(y + 1e-4) - q(y - 1e-4)) / 2e-4
-    return y - (q(y) - target) / slope_q
+    for _ in range(2):
+        y = y - (q(y) - target) / ((q(y + 1e-4) - q(y - 1e-4)) / 2e-4)
+    return y
 
 
 def hll(UL, UR, gamma=1.4):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import time
 import warnings
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
@@ -26,6 +27,8 @@ class Cell(NamedTuple):
         The user's line, as fungrad's message names it.
     reason
         The error's class and the rest of its message.
+    seconds
+        How long all calls of the cell took, differences too.
     """
 
     name: str
@@ -33,6 +36,7 @@ class Cell(NamedTuple):
     outcome: str
     place: str = ""
     reason: str = ""
+    seconds: float = 0.0
 
 
 def told(error: BaseException) -> tuple[str, str]:
@@ -63,7 +67,9 @@ def tried(index: int, transform: str) -> Cell:
 def serve(index: int, transforms: tuple[str, ...], answers: Connection) -> None:
     """Send one cell after the other; what a child process does."""
     for transform in transforms:
-        answers.send(tried(index, transform))
+        start = time.perf_counter()
+        cell = tried(index, transform)
+        answers.send(cell._replace(seconds=time.perf_counter() - start))
 
 
 def cells_of(index: int, transforms: tuple[str, ...]) -> Iterator[Cell]:
