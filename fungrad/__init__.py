@@ -52,6 +52,7 @@ from fungrad.core.errors import (
 )
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.foreign import provide_stand_ins as _provide_stand_ins
+from fungrad.core.reading import provide as _provide_reader
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0
 from fungrad.numpy.at import at
@@ -149,6 +150,15 @@ _are_in("")
 _provide("fungrad.scipy.special", when="scipy.special")
 # Where SciPy looks for an extension of the array API standard.
 _extensions["special"] = "fungrad.scipy.special"
+
+
+def _reader() -> Any:
+    from fungrad.reading import read
+
+    return read
+
+
+_provide_reader(_reader)
 
 
 def _sparse_matrices() -> Any:

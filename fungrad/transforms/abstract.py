@@ -12,6 +12,7 @@ from fungrad.core import tree
 from fungrad.core.axes import opened
 from fungrad.core.errors import api_boundary, here
 from fungrad.core.expr import Expr
+from fungrad.core.reading import as_read
 from fungrad.core.trace import Trace
 from fungrad.core.transformed import transformed
 from fungrad.core.types import ArrayType, array_type, name_of_dtype, type_of
@@ -164,7 +165,7 @@ def trace_abstractly(
         traced, new_kwargs = tree.unflatten(structure, tracers)
         rest = iter(traced)
         new_args = [x if i in fixed else next(rest) for i, x in enumerate(args)]
-        out_leaves, out_structure = tree.flatten(fun(*new_args, **new_kwargs))
+        out_leaves, out_structure = tree.flatten(as_read(fun)(*new_args, **new_kwargs))
         if shapes_alone:  # of what stands for an array, these are known
             out_leaves = [full(x.type, 0) if type(x) in STANDING else x for x in out_leaves]
         expr = trace.expr(output_variables(trace, out_leaves, label))

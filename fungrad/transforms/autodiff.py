@@ -14,6 +14,7 @@ from fungrad.core.config import settings
 from fungrad.core.dependence import check_dependence, warn_of_cuts
 from fungrad.core.errors import api_boundary
 from fungrad.core.expr import Expr
+from fungrad.core.reading import as_read
 from fungrad.core.trace import Trace
 from fungrad.core.types import tangent_type
 from fungrad.rewrite.linearize import Linearized, jvp_expr, linearize_expr
@@ -53,7 +54,7 @@ class Traced:
             trace.new_input(t, as_operand(x)) for x, t in zip(leaves, self.types, strict=True)
         ]
         self.xp = trace.xp  # the library of the arguments
-        result = fun(*tree.unflatten(structure, tracers))
+        result = as_read(fun)(*tree.unflatten(structure, tracers))
         value, aux = split_aux(result, label) if has_aux else (result, None)
         out_leaves, self.out_structure = tree.flatten(value)
         self.order = tree.key_order((args, value))
@@ -340,7 +341,7 @@ def linear_transpose(
             )
     with Trace(label) as trace:
         tracers = [trace.new_input(tangent_type(t)) for t in types]
-        out_leaves, out_structure = tree.flatten(fun(*tree.unflatten(structure, tracers)))
+        out_leaves, out_structure = tree.flatten(as_read(fun)(*tree.unflatten(structure, tracers)))
         outputs = output_variables(trace, out_leaves, label)
         out_types = [trace.types[v] for v in outputs]
 

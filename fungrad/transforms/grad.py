@@ -13,6 +13,7 @@ from fungrad.core import tree
 from fungrad.core.config import settings
 from fungrad.core.dependence import check_dependence, warn_of_cuts
 from fungrad.core.errors import api_boundary
+from fungrad.core.reading import as_read
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.transformed import transformed
@@ -204,7 +205,7 @@ def _transformed(
                     operand = x if as_it_is else as_operand(x)
                     traced[i] = trace.new_input(types[i], operand)
             rebuilt = tree.unflatten(structure, traced)
-            value = fun(*which.replaced(args, positions, rebuilt), **kwargs)
+            value = as_read(fun)(*which.replaced(args, positions, rebuilt), **kwargs)
             results = [value]
             if has_aux:
                 value, returned = split_aux(value, label)

@@ -10,6 +10,7 @@ import numpy as np
 from fungrad.core import tree
 from fungrad.core.backend import as_result
 from fungrad.core.errors import api_boundary
+from fungrad.core.reading import as_read
 from fungrad.core.transformed import transformed
 from fungrad.core.types import kind_of, type_of
 from fungrad.transforms.autodiff import jvp, linearize, vjp
@@ -38,7 +39,7 @@ def _partial(
     differentiable(types, chosen, positions, label, holomorphic, allow_int)
 
     def of_chosen(chosen: Any) -> Any:
-        return fun(*which.replaced(args, positions, chosen), **kwargs)
+        return as_read(fun)(*which.replaced(args, positions, chosen), **kwargs)
 
     of_chosen.__name__ = f"{name_of(fun)} of argnums {argnums}"
     return of_chosen, chosen[0] if which.single else chosen

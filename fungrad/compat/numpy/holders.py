@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 import operator
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
-
-import scipy.sparse
 
 from fungrad.core.tracer import Tracer, current_trace
 
@@ -52,12 +51,10 @@ def unwrapped(x: Any) -> Any:
 
 def any_holder(values: Iterable[Any]) -> bool:
     """Whether an object that holds something traced is among values, or in the lists and tuples there."""
-    from fungrad.scipy.sparse import SparseArray
-
-    return any(
-        isinstance(x, (Holder, SparseArray)) or (type(x) in (list, tuple) and any_holder(x))
-        for x in values
-    )
+    kinds: tuple[type, ...] = (Holder,)
+    if (sparse := sys.modules.get("fungrad.scipy.sparse")) is not None:  # else there is none
+        kinds = (Holder, sparse.SparseArray)
+    return any(isinstance(x, kinds) or (type(x) in (list, tuple) and any_holder(x)) for x in values)
 
 
 OPERATORS = {
@@ -73,6 +70,8 @@ OPERATORS = {
 
 def operators() -> Iterator[tuple[Any, str, Any]]:
     """Yield what stands for operators of SciPy's sparse matrices: with something traced they are those of fungrad's."""
+    import scipy.sparse
+
     kinds = (scipy.sparse.sparray, scipy.sparse.spmatrix, *_formats())
     seen = set()
     for kind in [base for made in kinds for base in made.__mro__]:
@@ -83,6 +82,8 @@ def operators() -> Iterator[tuple[Any, str, Any]]:
 
 
 def _formats() -> Iterator[Any]:
+    import scipy.sparse
+
     for name in ("coo", "csr", "csc", "dia", "bsr", "lil", "dok"):
         yield from (getattr(scipy.sparse, f"{name}_{kind}") for kind in ("array", "matrix"))
 

@@ -18,15 +18,12 @@ from typing import Any
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad.compat.numpy import holders, signatures
+from fungrad.compat.numpy import holders
 from fungrad.compat.numpy.callers import FUNGRAD, vars_of, whose
 from fungrad.core.tracer import Tracer, current_trace
-from fungrad.custom_derivatives import custom_jvp
 from fungrad.numpy.promotion import has_tracer
 from fungrad.numpy.unruled import NotConstant, of_constants
 from fungrad.numpy.views import is_scalar
-from fungrad.scipy import special
-from fungrad.transforms.autodiff import jvp
 
 Function = Callable[..., Any]
 
@@ -53,13 +50,28 @@ def stand_ins(name: str) -> Iterator[tuple[Any, str, Any]]:
         helpers = sys.modules[f"scipy.{name}"]
         yield helpers, "is_writeable_array", _writeable(helpers.is_writeable_array)
         return
-    theirs, ours = sys.modules[f"scipy.{name}"], importlib.import_module(f"fungrad.scipy.{name}")
+    theirs = sys.modules[f"scipy.{name}"]
     if name == "sparse":
         yield from holders.operators()
     if name == "stats":
         for kind in (theirs.rv_continuous,):
-            for method in ("ppf", "isf"):
-                yield kind, method, _quantile(getattr(kind, method))
+            for each in ("ppf", "isf"):
+                yield kind, each, _quantile(getattr(kind, each))
+    for key, original, traced in mirrored(name):
+        if isinstance(original, type):
+            yield original, "__init__", _initializer(original, traced)
+        elif hasattr(traced, "methods"):  # a distribution
+            for each in traced.methods:
+                yield type(original), each, method(getattr(type(original), each), traced)
+        else:
+            yield theirs, key, switch(original, traced)
+
+
+def mirrored(name: str) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the names of functions, classes and distributions of a module of SciPy's, these, and fungrad's, which take what is traced."""
+    from fungrad.compat.numpy import signatures  # few programs need it
+
+    theirs, ours = sys.modules[f"scipy.{name}"], importlib.import_module(f"fungrad.scipy.{name}")
     for key in (*ours.__all__, *signatures.MORE.get(name, ())):
         original = getattr(theirs, key, None)
         traced = signatures.OF_SCIPY.get(key) or getattr(ours, key)
@@ -67,16 +79,15 @@ def stand_ins(name: str) -> Iterator[tuple[Any, str, Any]]:
             continue
         if isinstance(original, type):
             if not isinstance(traced, type) or not issubclass(traced, original):
-                yield original, "__init__", _initializer(original, traced)
-        elif hasattr(traced, "methods"):  # a distribution
-            for method in traced.methods:
-                yield type(original), method, _method(getattr(type(original), method), traced)
-        elif callable(original):
-            yield theirs, key, _switch(original, traced)
+                yield key, original, traced
+        elif hasattr(traced, "methods") or callable(original):
+            yield key, original, traced
 
 
 def numbers() -> Iterator[tuple[Any, str, Any]]:
     """Yield what stands for the functions of `math`, which take no tracers: in the user's code, and in SciPy's Python."""
+    from fungrad.scipy import special
+
     for name in _MATH:
         yield math, name, _of_number(getattr(math, name), getattr(fnp, name))
     for name, ours in (("erf", "erf"), ("erfc", "erfc"), ("gamma", "gamma"), ("lgamma", "gammaln")):
@@ -114,7 +125,7 @@ def _writeable(original: Function) -> Function:
     return is_writeable_array
 
 
-def _switch(original: Function, traced: Function) -> Function:
+def switch(original: Function, traced: Function) -> Function:
     """Return the function that hands what is traced to fungrad's."""
 
     @functools.wraps(original)
@@ -131,8 +142,8 @@ def _first(traced: Function, original: Function, args: Any, kwargs: dict[str, An
 
     Arguments that are constants are handed on as plain arrays.
     """
-    args, kwargs = _with_constants(args, kwargs)
-    if not _reach(args, kwargs):
+    args, kwargs = with_constants(args, kwargs)
+    if not reach(args, kwargs):
         return original(*args, **kwargs)
     try:
         return traced(*args, **kwargs)
@@ -143,7 +154,7 @@ def _first(traced: Function, original: Function, args: Any, kwargs: dict[str, An
             raise refusal from None
 
 
-def _with_constants(args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+def with_constants(args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     return tuple([_plain(x) for x in args]), {name: _plain(x) for name, x in kwargs.items()}
 
 
@@ -155,7 +166,7 @@ def _plain(x: Any) -> Any:
         return x
 
 
-def _method(original: Function, distribution: Any) -> Function:
+def method(original: Function, distribution: Any) -> Function:
     """Return the method of a distribution that hands what is traced to fungrad's distribution."""
     name, of = original.__name__, distribution.name
 
@@ -182,6 +193,9 @@ def _quantile(original: Function) -> Function:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         if current_trace.get() is None or not has_tracer((*args, *kwargs.values())):
             return original(self, *args, **kwargs)
+        from fungrad.custom_derivatives import custom_jvp
+        from fungrad.transforms.autodiff import jvp
+
         shapes, loc, scale = self._parse_args(*args[1:], **kwargs)
 
         @custom_jvp
@@ -209,8 +223,8 @@ def _initializer(kind: Any, traced: Function) -> Function:
     @functools.wraps(original)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         if type(self) is kind and _is_ours(args, kwargs):
-            args, kwargs = _with_constants(args, kwargs)
-            if _reach(args, kwargs):
+            args, kwargs = with_constants(args, kwargs)
+            if reach(args, kwargs):
                 self._traced, self.__class__ = traced(*args, **kwargs), handed
                 return
         original(self, *args, **kwargs)
@@ -220,12 +234,12 @@ def _initializer(kind: Any, traced: Function) -> Function:
 
 def _is_ours(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether a call is one for fungrad's function: of something traced, and not from fungrad itself."""
-    if current_trace.get() is None or not _reach(args, kwargs):
+    if current_trace.get() is None or not reach(args, kwargs):
         return False
     return whose(sys._getframe(2)) != FUNGRAD
 
 
-def _reach(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+def reach(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether something traced is among the arguments, or a function there holds it."""
     if has_tracer(args) or (kwargs and has_tracer(kwargs.values())):
         return True
@@ -237,7 +251,7 @@ def _reach(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 def _holds(function: Any) -> bool:
     """Whether a function has something traced in a closure, a default, or an object that it is a method of."""
     if isinstance(function, functools.partial):
-        return _reach(function.args, function.keywords) or _holds(function.func)
+        return reach(function.args, function.keywords) or _holds(function.func)
     if type(function) is MethodType:
         return _holds(function.__func__) or _any_holds(vars_of(function.__self__).values())
     if type(function) is not FunctionType:

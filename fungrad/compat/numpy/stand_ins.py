@@ -106,6 +106,20 @@ def stand_in(original: Function, ours: Function, creates: bool | None) -> Functi
     return function
 
 
+def of_traced(original: Function, ours: Function) -> Function:
+    """Return the function that is `ours` where something traced is among the arguments, and else `original`."""
+
+    @functools.wraps(original)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if has_tracer(args) or (kwargs and has_tracer(kwargs.values())):
+            if "copy" in kwargs:
+                kwargs["copy"] = _COPYING.get(kwargs["copy"], kwargs["copy"])
+            return ours(*args, **kwargs)
+        return original(*args, **kwargs)
+
+    return function
+
+
 _COPYING: dict[Any, bool | None] = {
     np._CopyMode.NEVER: False,
     np._CopyMode.IF_NEEDED: None,

@@ -1,0 +1,158 @@
+"""Python's own functions on traced numbers: conversions, comparisons of several, questions for the type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import fungrad.numpy as fnp
+from fungrad.core.tracer import Tracer
+from fungrad.numpy.views import is_scalar
+from fungrad.primitives.elementwise import Cast
+from fungrad.reading.numbers import REAL, WHOLE, number
+from fungrad.reading.symbols import is_symbolic
+
+Function = Callable[..., Any]
+
+COMPLEX = Cast(np.dtype(np.complex128), True)
+STRONG = Cast(np.dtype(np.float64))
+
+
+def plain_type(x: Any) -> type:
+    """Return the type of what a traced value stands for: an array, a scalar of NumPy or a Python number."""
+    if type(x) is not Tracer:
+        return type(x)
+    if not is_scalar(x):
+        return np.ndarray
+    return _PYTHON[x.dtype.kind] if x._type.weak and x.dtype.kind in _PYTHON else x.dtype.type
+
+
+_PYTHON: dict[str, type] = {"b": bool, "i": int, "f": float, "c": complex}
+
+
+def of_type(*args: Any, **kwargs: Any) -> Any:
+    return plain_type(*args) if len(args) == 1 and not kwargs else type(*args, **kwargs)
+
+
+def of_isinstance(x: Any, kinds: Any) -> bool:
+    if type(x) is not Tracer:
+        return isinstance(x, kinds)
+    return isinstance(x, kinds) or issubclass(plain_type(x), kinds)
+
+
+def of_float(*args: Any) -> Any:
+    if len(args) != 1 or type(args[0]) is not Tracer or args[0].size != 1:
+        return float(*args)
+    if args[0].dtype.kind == "c":
+        raise TypeError("float() argument must be a string or a real number, not 'complex'")
+    return REAL(number(args[0]))
+
+
+def real(*args: Any) -> Any:
+    """`numpy.float64` of what is traced."""
+    return STRONG(args[0]) if len(args) == 1 and type(args[0]) is Tracer else np.float64(*args)
+
+
+def of_int(*args: Any, **kwargs: Any) -> Any:
+    if kwargs or len(args) != 1 or not is_symbolic(args[0]) or args[0].size != 1:
+        return int(*args, **kwargs)
+    x = number(args[0])
+    return WHOLE(x if x.dtype.kind in "biu" else fnp.trunc(x))
+
+
+def of_complex(*args: Any, **kwargs: Any) -> Any:
+    if kwargs or Tracer not in map(type, args):
+        return complex(*args, **kwargs)
+    first = COMPLEX(number(args[0])) if type(args[0]) is Tracer else args[0]
+    return first + 1j * args[1] if len(args) == 2 else first
+
+
+def _extreme(original: Function, later: Function) -> Function:
+    """Return Python's `min` or `max`, which takes another element only if it is less, or greater."""
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not _is_iterable(args[0]):
+            return original(*args, **kwargs)  # which raises
+        values = list(args[0]) if len(args) == 1 else list(args)
+        if (
+            kwargs
+            or not any(map(is_symbolic, values))
+            or any(getattr(x, "shape", ()) for x in values)
+        ):
+            # An iterator may have been used up.
+            return original(values, **kwargs) if len(args) == 1 else original(*args, **kwargs)
+        result = values[0]
+        for x in values[1:]:
+            result = fnp.where(later(x, result), x, result)
+        return result
+
+    function.__name__ = original.__name__
+    return function
+
+
+def _is_iterable(x: Any) -> bool:
+    return hasattr(x, "__iter__") and not (type(x) is Tracer and not x.ndim)
+
+
+def of_sorted(values: Any, /, **kwargs: Any) -> Any:
+    values = list(values)
+    if set(kwargs) - {"reverse"} or not any(map(is_symbolic, values)):
+        return sorted(values, **kwargs)
+    if any(getattr(x, "shape", ()) for x in values):
+        return sorted(values, **kwargs)
+    ordered = list(fnp.sort(fnp.stack([fnp.asarray(x) for x in values])))
+    return ordered[::-1] if kwargs.get("reverse") else ordered
+
+
+def _joined(original: Function, ours: Function) -> Function:
+    """Return Python's `any` or `all`, of truth values that nobody has."""
+
+    def function(values: Any, /) -> Any:
+        if not _is_iterable(values):
+            return original(values)
+        values = list(values)
+        if not any(map(is_symbolic, values)) or any(getattr(x, "shape", ()) for x in values):
+            return original(values)
+        return ours(fnp.stack([fnp.asarray(x).astype(bool) for x in values]))
+
+    function.__name__ = original.__name__
+    return function
+
+
+def isscalar(x: Any) -> bool:
+    """`numpy.isscalar` of what is traced: false of arrays without axes, as in NumPy."""
+    return is_scalar(x) if type(x) is Tracer else np.isscalar(x)
+
+
+def vectorize(*args: Any, **kwargs: Any) -> Any:
+    """`numpy.vectorize`, whose object takes what is traced."""
+    from fungrad.reading.functions import called
+
+    if args and callable(args[0]):
+        args = (called(args[0]), *args[1:])
+    return fnp.vectorize(*args, **kwargs)
+
+
+def item(x: Any, *index: Any) -> Any:
+    """`ndarray.item` of what is traced: a Python number."""
+    element = x[index] if index else number(x)
+    if element.shape:
+        raise ValueError("can only convert an array of size 1 to a Python scalar")
+    kind = element.dtype.kind
+    casts = {"f": REAL, "i": WHOLE, "u": WHOLE, "c": COMPLEX}
+    if kind not in casts or (kind in "iu" and not is_symbolic(element)):
+        return element.item()
+    return casts[kind](element[()])
+
+
+def tolist(x: Any) -> Any:
+    """`ndarray.tolist` of what is traced: nested lists of Python numbers."""
+    return [tolist(row) for row in x] if x.ndim else item(x)
+
+
+of_min = _extreme(min, lambda x, y: x < y)
+of_max = _extreme(max, lambda x, y: x > y)
+of_any = _joined(any, fnp.any)
+of_all = _joined(all, fnp.all)

@@ -1,0 +1,272 @@
+"""Functions read from their source: found, rewritten where something in them needs it, and kept by their code."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import weakref
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.tracer import Tracer, current_trace, innermost_trace
+from fungrad.core.transformed import Portable
+from fungrad.reading.rewriting import rewritten
+from fungrad.reading.source import Unreadable, definition_of
+from fungrad.reading.tables import Table
+
+__all__ = ["called", "is_left_alone", "read"]
+
+AS_WRITTEN = "__fungrad_as_written__"
+"""The attribute of a function that is not to be read."""
+
+
+class Reading:
+    """What became of a function that was read.
+
+    Parameters
+    ----------
+    code
+        The code to run in its place; None if it stays as it is.
+    why
+        Why it was not read; "" if it was.
+    """
+
+    __slots__ = ("alive", "code", "why")
+
+    def __init__(self, code: CodeType | None, why: str = "") -> None:
+        self.code = code
+        self.why = why
+        self.alive: weakref.ref[CodeType]
+
+
+class Readings:
+    """What became of the functions that were met, by their code objects; an entry goes with its code."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[int, Reading] = {}
+
+    def of(self, function: FunctionType) -> Reading:
+        """Return what became of a function, which is read if it has not been."""
+        code = function.__code__
+        found = self._by_id.get(id(code))
+        if found is not None and found.alive() is code:
+            return found
+        made = _made(function)
+        key, by_id = id(code), self._by_id
+        made.alive = weakref.ref(code, lambda _: by_id.pop(key, None))
+        by_id[key] = made
+        if made.code is not None:  # it is not to be read again
+            again = Reading(None, "it has been read")
+            own, own_key = made.code, id(made.code)
+            again.alive = weakref.ref(own, lambda _: by_id.pop(own_key, None))
+            by_id[own_key] = again
+        return made
+
+
+def _made(function: FunctionType) -> Reading:
+    code = function.__code__
+    if is_left_alone(function.__module__, code.co_filename):
+        return Reading(None, "it belongs to a library that takes traced arrays, or is compiled")
+    try:
+        node, imported = definition_of(code, function.__globals__)
+        return Reading(rewritten(node, function, imported))
+    except Unreadable as reason:
+        return Reading(None, str(reason))
+    except RecursionError:
+        return Reading(None, "its expressions are nested too deeply")
+
+
+_ALONE = frozenset(["fungrad", "numpy", "scipy", "cupy", "jax", "torch", "autograd", "optree"])
+
+
+@functools.lru_cache(maxsize=1 << 10)
+def is_left_alone(module: str | None, filename: str) -> bool:
+    """Whether functions of a module are never read: of fungrad, NumPy, SciPy and Python's own library."""
+    package = (module or "").partition(".")[0]
+    if package in _ALONE:
+        return True
+    return package in sys.stdlib_module_names and package != "__main__" and _is_of_python(filename)
+
+
+def _is_of_python(filename: str) -> bool:
+    folder = os.path.dirname(os.__file__)
+    return filename.startswith("<frozen ") or (
+        filename.startswith(folder) and "site-packages" not in filename
+    )
+
+
+_readings = Readings()
+_table = Table()
+
+
+def read(function: Any) -> Any:
+    """Return the function that transforms run in the place of one: the same object if it needs no reading."""
+    kind = type(function)
+    if kind is FunctionType:
+        code = _readings.of(function).code
+        if code is None or AS_WRITTEN in function.__dict__:
+            return function
+        return _with_code(function, code)
+    if kind is MethodType:
+        inner = read(function.__func__)
+        return function if inner is function.__func__ else MethodType(inner, function.__self__)
+    if kind is functools.partial:
+        inner = read(function.func)
+        if inner is function.func:
+            return function
+        return functools.partial(inner, *function.args, **function.keywords)
+    return function
+
+
+def _with_code(function: FunctionType, code: CodeType) -> FunctionType:
+    """Return a function that differs in its code alone: globals, cells, defaults and attributes are shared."""
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    closure = tuple([cells[name] for name in code.co_freevars])
+    made = FunctionType(
+        code, function.__globals__, function.__name__, function.__defaults__, closure
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    made.__qualname__ = function.__qualname__
+    made.__module__ = function.__module__
+    made.__doc__ = function.__doc__
+    made.__dict__ = function.__dict__
+    made.__annotations__ = function.__annotations__
+    return made
+
+
+def called(x: Any) -> Any:
+    """Return what is called in the place of `x` where a function that was read calls it."""
+    if current_trace.get() is None:
+        return x
+    kind = type(x)
+    if kind is FunctionType:
+        stand_in = _table.get(x)
+        return read(x) if stand_in is None else stand_in
+    if kind is MethodType:
+        return _method(x)
+    if kind is Tracer:
+        return x
+    stand_in = _table.get(x)
+    if stand_in is not None:
+        return stand_in
+    if kind is functools.partial:
+        inner = called(x.func)
+        return x if inner is x.func else functools.partial(inner, *x.args, **x.keywords)
+    if kind is type or isinstance(x, type):
+        return _class(x)
+    if isinstance(x, Portable):
+        return x
+    if isinstance(x, np.vectorize):
+        import fungrad.numpy as fnp
+
+        return fnp.vectorize(called(x.pyfunc), x.otypes, None, x.excluded, x.cache, x.signature)
+    call = getattr(kind, "__call__", None)
+    if type(call) is FunctionType:
+        inner = read(call)
+        return x if inner is call else MethodType(inner, x)
+    return x
+
+
+def callback(x: Any) -> Any:
+    """Return the function to hand on in the place of `x`, where a library will call it."""
+    return x if current_trace.get() is None or not callable(x) else read(x)
+
+
+def may_need(x: Any) -> bool:
+    """Whether a call of an object, known when a function is read, is to ask for what is called."""
+    if _table.has(x):
+        return True
+    if isinstance(x, FunctionType):
+        return not is_left_alone(x.__module__, x.__code__.co_filename)
+    if isinstance(x, type):
+        return (
+            x.__module__.partition(".")[0] not in _ALONE | sys.stdlib_module_names | {"builtins"}
+            or x.__module__ == "__main__"
+        )
+    if isinstance(x, np.ufunc | BuiltinFunctionType | Portable):
+        return False
+    return (type(x).__module__ or "").partition(".")[0] not in ("numpy", "fungrad", "builtins")
+
+
+def _method(x: MethodType) -> Any:
+    function, owner = x.__func__, x.__self__
+    if type(owner) is Tracer:
+        if x.__name__ in ("item", "tolist"):
+            from fungrad.reading.builtin import item, tolist
+
+            return functools.partial(item if x.__name__ == "item" else tolist, owner)
+        return x
+    found = _table.method(type(owner), x.__name__)
+    if found is not None:
+        return MethodType(found, owner)
+    if type(function) is not FunctionType:
+        return x
+    inner = read(function)
+    return x if inner is function else MethodType(inner, owner)
+
+
+def _class(x: type) -> Any:
+    """Return a class, or what makes an object of it by the `__init__` that was read."""
+    if type(x) is not type or x.__new__ is not object.__new__:
+        return x
+    initialize = x.__init__  # type: ignore[misc]
+    if type(initialize) is not FunctionType:
+        return x
+    inner = read(initialize)
+    if inner is initialize:
+        return x
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        made = object.__new__(x)
+        inner(made, *args, **kwargs)
+        return made
+
+    return make
+
+
+def _expected() -> int:
+    """Return how many references there are to an object that nothing but the call of a function holds."""
+
+    def count(x: Any) -> int:
+        return sys.getrefcount(x)
+
+    return count(np.zeros(3))
+
+
+_NEW = _expected()
+
+
+def filled(x: Any) -> Any:
+    """Return a new array that elements will be assigned to as one that takes traced elements.
+
+    Arrays that something else holds, and integers where traced ones have values, stay as they are.
+    """
+    if type(x) is not np.ndarray or sys.getrefcount(x) > _NEW:
+        return x
+    trace = innermost_trace()
+    if trace is None or trace.rewriting:
+        return x
+    kind = x.dtype.kind
+    if kind not in "fc" and not (kind in "biu" and trace.values is None):
+        return x
+    base = x.base
+    while type(base) is np.ndarray:
+        if sys.getrefcount(base) > 3:  # that of `x`, or of the one before it; `base`; the argument
+            return x
+        base = base.base
+    if base is not None or _is_called_back(trace):
+        return x
+    from fungrad.numpy.staging import in_trace
+
+    return in_trace(x, ())
+
+
+def _is_called_back(trace: Any) -> bool:
+    """Whether a program that runs has called, outside of what is traced."""
+    from fungrad.core.nesting import evaluated_now
+
+    evaluated, since = evaluated_now.get()
+    return evaluated < sys.maxsize and bool(trace.level < since)

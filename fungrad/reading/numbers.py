@@ -1,0 +1,108 @@
+"""The functions of `math` on traced numbers."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import fungrad.numpy as fnp
+from fungrad.core.frames import is_caught_below
+from fungrad.core.tracer import Tracer, known_value
+from fungrad.primitives.elementwise import Cast
+from fungrad.reading.symbols import is_symbolic
+
+Function = Callable[..., Any]
+
+REAL = Cast(np.dtype(np.float64), True)
+"""What makes a Python float of a traced number: it gives way to the dtype that it meets."""
+WHOLE = Cast(np.dtype(np.int64), True)
+
+
+def number(x: Any) -> Any:
+    """Return a traced array of one element as a scalar, as Python's `float` takes it."""
+    return x.reshape(())[()] if x.shape and x.size == 1 else x
+
+
+def of_number(original: Function, ours: Function) -> Function:
+    """Return a function of `math` that takes traced numbers: `ours`, of Python floats.
+
+    Where values are known and a `try` may wait for the error that `math` raises, it is raised.
+    """
+
+    @functools.wraps(original)
+    def function(*args: Any) -> Any:
+        if Tracer not in map(type, args):
+            return original(*args)
+        args = tuple([number(x) if type(x) is Tracer else x for x in args])
+        if not any(map(is_symbolic, args)) and is_caught_below(0):
+            original(*[known_value(x) if type(x) is Tracer else x for x in args])
+        result = ours(*args)
+        return REAL(result) if type(result) is Tracer and result.dtype.kind == "f" else result
+
+    return function
+
+
+def _log(x: Any, *base: Any) -> Any:
+    return fnp.log(x) / fnp.log(*base) if base else fnp.log(x)
+
+
+def _of_list(original: Function, ours: Function) -> Function:
+    @functools.wraps(original)
+    def function(values: Any, **kwargs: Any) -> Any:
+        values = list(values)
+        traced = not kwargs and any(type(x) is Tracer for x in values)
+        return ours(values) if traced else original(values, **kwargs)
+
+    return function
+
+
+def dist(p: Any, q: Any) -> Any:
+    """`math.dist` of points with traced coordinates."""
+    p, q = list(p), list(q)
+    if not any(type(x) is Tracer for x in (*p, *q)):
+        return math.dist(p, q)
+    if len(p) != len(q):
+        raise ValueError("both points must have the same number of dimensions")
+    squares = [(a - b) ** 2 for a, b in zip(p, q, strict=True)]
+    return REAL(fnp.sqrt(sum(squares[1:], squares[0])))
+
+
+def isclose(a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) -> Any:
+    """`math.isclose` of traced numbers."""
+    if type(a) is not Tracer and type(b) is not Tracer:
+        return math.isclose(a, b, rel_tol=rel_tol, abs_tol=abs_tol)
+    bound = fnp.maximum(rel_tol * fnp.maximum(abs(a), abs(b)), abs_tol)
+    near = (abs(a - b) <= bound) & fnp.isfinite(a) & fnp.isfinite(b)
+    return near | (fnp.asarray(a) == b)
+
+
+def _rounded(original: Function, ours: Function) -> Function:
+    """Return a function of `math` that makes an integer."""
+
+    @functools.wraps(original)
+    def function(x: Any) -> Any:
+        if not is_symbolic(x):
+            return original(x)
+        return WHOLE(ours(number(x)))
+
+    return function
+
+
+def _sum(values: list[Any]) -> Any:
+    return REAL(fnp.sum(fnp.stack([fnp.asarray(x) for x in values])))
+
+
+def _product(values: list[Any]) -> Any:
+    return fnp.prod(fnp.stack([fnp.asarray(x) for x in values]))
+
+
+log = of_number(math.log, _log)
+fsum = _of_list(math.fsum, _sum)
+prod = _of_list(math.prod, _product)
+floor = _rounded(math.floor, fnp.floor)
+ceil = _rounded(math.ceil, fnp.ceil)
+trunc = _rounded(math.trunc, fnp.trunc)

@@ -1,0 +1,201 @@
+"""A function's definition with calls and assignments that ask, while a trace is open, what is to take their place."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from fungrad.compat.numpy import stand_ins
+from fungrad.reading.filling import filled_names
+from fungrad.reading.scope import UNKNOWN, Scope
+from fungrad.reading.source import Definition, compiled
+
+__all__ = ["rewritten"]
+
+METHODS = frozenset(
+    name
+    for kind in (np.ndarray, list, dict, str, tuple, set, float, int)
+    for name in dir(kind)
+    if not name.startswith("__")
+) - {"item", "tolist"}
+"""Methods of arrays and of Python's containers, which need no stand-in."""
+
+CREATING = frozenset(id(getattr(np, name)) for name in stand_ins.CREATING)
+
+
+def rewritten(node: Definition, function: FunctionType, imported: list[str]) -> CodeType | None:
+    """Return the code of a function with what it needs put in; None if it needs nothing."""
+    scope = Scope(node, function)
+    rewriter = Rewriter(scope, filled_names(node))
+    new = rewriter.visit(copy.deepcopy(node))
+    if not rewriter.constants:
+        return None
+    code = compiled(new, function.__code__, imported)
+    return with_constants(code, rewriter.constants)
+
+
+def with_constants(code: CodeType, constants: dict[str, Any]) -> CodeType:
+    """Return code with objects in the place of the strings that stand for them, also in the functions inside it."""
+    made = []
+    for x in code.co_consts:
+        if isinstance(x, CodeType):
+            made.append(with_constants(x, constants))
+        else:
+            made.append(constants.get(x, x) if type(x) is str else x)
+    return code.replace(co_consts=tuple(made))
+
+
+class Rewriter(ast.NodeTransformer):
+    """Puts calls of what asks into a definition.
+
+    Parameters
+    ----------
+    scope
+        The names of the function.
+    filled
+        The variables whose arrays are assigned to.
+    """
+
+    def __init__(self, scope: Scope, filled: frozenset[str]) -> None:
+        self.scope = scope
+        self.filled = filled
+        self.constants: dict[str, Any] = {}
+
+    def hook(self, name: str, *operands: ast.expr, at: ast.AST) -> ast.expr:
+        """Return the call of a function of `hooks`, which stands in the code as a constant."""
+        from fungrad.reading import functions
+
+        key = f"\0fungrad.{name}"
+        self.constants[key] = getattr(functions, name)
+        call = ast.Call(ast.Constant(key), list(operands), [])
+        for each in ast.walk(call):
+            if isinstance(each, ast.expr) and not hasattr(each, "lineno"):
+                ast.copy_location(each, at)
+        return call
+
+    # Calls
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        target = self.scope.object_of(node.func)
+        needs = self._needs(node.func, target)
+        takes_functions = _takes_functions(target)
+        creates = id(target) in CREATING
+        self.generic_visit(node)
+        if takes_functions:
+            node.args = [self._callback(x) for x in node.args]
+            for keyword in node.keywords:
+                keyword.value = self._callback(keyword.value)
+        elif needs and not creates:
+            node.args = [self._new(x) for x in node.args]
+        if needs:
+            node.func = self.hook("called", node.func, at=node.func)
+        return node
+
+    def _needs(self, function: ast.expr, target: Any) -> bool:
+        """Whether a call is to ask for what is called."""
+        from fungrad.reading import functions
+
+        if target is UNKNOWN:
+            if not isinstance(function, ast.Attribute):
+                return isinstance(function, ast.Name | ast.Call | ast.Subscript)
+            if function.attr not in METHODS:
+                return True
+            owner = function.value
+            return isinstance(owner, ast.Name) and owner.id in ("self", "cls")
+        return functions.may_need(target)
+
+    def _callback(self, x: ast.expr) -> ast.expr:
+        """Return an argument that is a function of the user's by name as the one that was read."""
+        if isinstance(x, ast.Starred) or not isinstance(x, ast.Name | ast.Attribute):
+            return x
+        target = self.scope.object_of(x)
+        if target is UNKNOWN:
+            bound = isinstance(x, ast.Attribute) and isinstance(x.value, ast.Name)
+            named = isinstance(x, ast.Name)
+            if not named and not (bound and x.value.id == "self"):  # type: ignore[attr-defined]
+                return x
+        elif not isinstance(target, FunctionType):
+            return x
+        return self.hook("callback", x, at=x)
+
+    # Arrays that are filled
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        self.generic_visit(node)
+        if all(isinstance(t, ast.Name) for t in node.targets):
+            names = {t.id for t in node.targets if isinstance(t, ast.Name)}
+            if len(node.targets) == 1 and names & self.filled:
+                node.value = self._filled(node.value)
+        elif (
+            len(node.targets) == 1
+            and isinstance(node.targets[0], ast.Tuple)
+            and isinstance(node.value, ast.Tuple)
+        ):
+            targets, values = node.targets[0].elts, node.value.elts
+            if len(targets) == len(values):
+                for i, target in enumerate(targets):
+                    if isinstance(target, ast.Name) and target.id in self.filled:
+                        values[i] = self._filled(values[i])
+        else:
+            node.value = self._new(node.value)
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        self.generic_visit(node)
+        if (
+            node.value is not None
+            and isinstance(node.target, ast.Name)
+            and node.target.id in self.filled
+        ):
+            node.value = self._filled(node.value)
+        return node
+
+    def _filled(self, value: ast.expr) -> ast.expr:
+        if isinstance(
+            value, ast.Constant | ast.Name | ast.List | ast.Dict | ast.Tuple | ast.Compare
+        ):
+            return value
+        return self.hook("filled", value, at=value)
+
+    def _new(self, value: ast.expr) -> ast.expr:
+        """Return what is kept elsewhere than in a variable: a new array of numbers takes traced elements."""
+        if isinstance(value, ast.Call):
+            inner = value.func
+            if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Constant) and inner.args:
+                inner = inner.args[0]
+            if id(self.scope.object_of(inner)) in CREATING:
+                return self.hook("filled", value, at=value)
+        return value
+
+    def visit_List(self, node: ast.List) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load):
+            node.elts = [self._new(x) for x in node.elts]
+        return node
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
+        self.generic_visit(node)
+        node.elt = self._new(node.elt)
+        return node
+
+    def visit_Dict(self, node: ast.Dict) -> ast.AST:
+        self.generic_visit(node)
+        node.values = [self._new(x) for x in node.values]
+        return node
+
+
+_CALLERS = frozenset(["fungrad", "numpy", "scipy", "functools", "itertools", "joblib"])
+
+
+def _takes_functions(target: Any) -> bool:
+    """Whether a function may call functions that it is given, and reads none itself."""
+    if target is UNKNOWN or isinstance(target, np.ufunc):
+        return False
+    if target in (map, filter, sorted, min, max):
+        return True
+    module = getattr(target, "__module__", None) or ""
+    return module.partition(".")[0] in _CALLERS

@@ -1,0 +1,87 @@
+"""The names of a function: which are its own, and which objects the others stand for when it is read."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterable
+from types import FunctionType, ModuleType
+from typing import Any
+
+__all__ = ["UNKNOWN", "Scope", "root"]
+
+UNKNOWN: Any = object()
+"""The object of a name that may be anything."""
+
+
+class Scope:
+    """The names that a function uses.
+
+    Parameters
+    ----------
+    node
+        Its definition.
+    function
+        The function.
+    """
+
+    def __init__(self, node: ast.AST, function: FunctionType) -> None:
+        self.own = frozenset(_bound(node))
+        code = function.__code__
+        cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
+        self._free = dict(cells)
+        self._globals = function.__globals__
+
+    def object_of(self, node: ast.expr) -> Any:
+        """Return the object that a name, or an attribute of a module or class, stands for now; else `UNKNOWN`."""
+        parts = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name):
+            return UNKNOWN
+        found = self._named(node.id)
+        for part in reversed(parts):
+            if not isinstance(found, ModuleType | type):
+                return UNKNOWN
+            found = getattr(found, part, UNKNOWN)
+        return found
+
+    def _named(self, name: str) -> Any:
+        if name in self.own:
+            return UNKNOWN
+        if name in self._free:
+            try:
+                return self._free[name].cell_contents
+            except ValueError:
+                return UNKNOWN
+        if name in self._globals:
+            return self._globals[name]
+        return getattr(builtins, name, UNKNOWN)
+
+
+def root(node: ast.AST) -> ast.AST:
+    """Return what an expression such as ``a.T[1:]`` shows a part of: the name `a`."""
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Starred):
+        node = node.value
+    return node
+
+
+def _bound(node: ast.AST) -> Iterable[str]:
+    """Yield the names that are bound within a function, those of functions inside it included."""
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load):
+            yield each.id
+        elif isinstance(each, ast.arg):
+            yield each.arg
+        elif (
+            isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+            and each is not node
+        ):
+            yield each.name
+        elif isinstance(each, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and each.name:
+            yield each.name
+        elif isinstance(each, ast.MatchMapping) and each.rest:
+            yield each.rest
+        elif isinstance(each, ast.alias):
+            yield (each.asname or each.name).partition(".")[0]

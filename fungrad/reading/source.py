@@ -1,0 +1,200 @@
+"""The syntax tree of a function that runs, found by its code object and checked against it."""
+
+from __future__ import annotations
+
+import __future__
+
+import ast
+import functools
+import linecache
+import warnings
+from collections.abc import Iterator, Sequence
+from types import CodeType
+from typing import Any
+
+__all__ = ["Definition", "Unreadable", "compiled", "definition_of", "first_code"]
+
+Definition = ast.FunctionDef | ast.Lambda
+
+FUTURE = functools.reduce(
+    int.__or__, [getattr(__future__, name).compiler_flag for name in __future__.all_feature_names]
+)
+"""The bits of a code object's flags that say which future statements it was compiled under."""
+
+NOT_PLAIN = 0x20 | 0x80 | 0x100 | 0x200
+"""The flags of generators and of asynchronous functions."""
+
+
+class Unreadable(Exception):
+    """A function cannot be read; the message says why."""
+
+
+def definition_of(code: CodeType, module: dict[str, Any]) -> tuple[Definition, list[str]]:
+    """Return the definition of a function, at the lines and columns of its file, and the names its module has imported.
+
+    Raises
+    ------
+    Unreadable
+        If the source is not there, or is not the source that the code was compiled from.
+    """
+    if code.co_flags & NOT_PLAIN:
+        raise Unreadable("it is a generator or a coroutine")
+    lines = linecache.getlines(code.co_filename, module)
+    if not lines or not 0 < code.co_firstlineno <= len(lines):
+        raise Unreadable("its source is not there")
+    for node in _candidates(code, lines):
+        for names in _imported(code, module):
+            try:
+                again = compiled(node, code, names)
+            except (SyntaxError, ValueError):
+                break
+            if _same(again, code):
+                return node, names
+    raise Unreadable("its source is not the one it was compiled from")
+
+
+def _imported(code: CodeType, module: dict[str, Any]) -> list[list[str]]:
+    """Return guesses at the global names that the module has by `import`: Python compiles calls of their attributes otherwise."""
+    home = module.get("__name__")
+    likely = [
+        name
+        for name in code.co_names
+        if name in module and getattr(module[name], "__module__", None) != home
+    ]
+    return [likely, []] if likely else [[]]
+
+
+def _same(a: CodeType, b: CodeType) -> bool:
+    """Whether two code objects were compiled from one text."""
+    return (
+        a.co_code == b.co_code
+        and (a.co_names, a.co_varnames) == (b.co_names, b.co_varnames)
+        and [*a.co_positions()] == [*b.co_positions()]
+    )
+
+
+def _candidates(code: CodeType, lines: list[str]) -> Iterator[Definition]:
+    """Yield the definitions that may be that of a code object, the likeliest first."""
+    first, last = code.co_firstlineno, _last_line(code)
+    # Statements that compile to nothing may follow the last one that is in the code.
+    for more in range(min(4, len(lines) - last + 1)):
+        text = "".join(lines[first - 1 : last + more])
+        indented = text[:1] in " \t"
+        try:
+            tree = _parsed("if 1:\n" + text if indented else text)
+        except (SyntaxError, ValueError):
+            continue
+        ast.increment_lineno(tree, first - 1 - indented)
+        found = [node for node in ast.walk(tree) if _may_be(node, code)]
+        if found:
+            yield from found  # type: ignore[misc]
+            return
+    with_all = _whole(code.co_filename, tuple(lines))
+    if with_all is not None:
+        yield from (node for node in ast.walk(with_all) if _may_be(node, code))  # type: ignore[misc]
+
+
+@functools.lru_cache(maxsize=4)
+def _whole(filename: str, lines: tuple[str, ...]) -> ast.Module | None:
+    """Return the tree of a whole file: lambdas stand in the middle of statements."""
+    try:
+        return _parsed("".join(lines))
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _parsed(text: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # given when the module was compiled
+        return ast.parse(text)
+
+
+def _may_be(node: ast.AST, code: CodeType) -> bool:
+    if isinstance(node, ast.Lambda):
+        return code.co_name == "<lambda>" and node.lineno == code.co_firstlineno
+    if not isinstance(node, ast.FunctionDef):
+        return False
+    first = min([node.lineno, *[x.lineno for x in node.decorator_list]])
+    return node.name == code.co_name and first == code.co_firstlineno
+
+
+def _last_line(code: CodeType) -> int:
+    """Return the last line of a function that something is compiled of, the functions inside it counted."""
+    last, waiting = code.co_firstlineno, [code]
+    while waiting:
+        each = waiting.pop()
+        last = max(last, *[end or 0 for _, end, _, _ in each.co_positions()])
+        waiting += [x for x in each.co_consts if isinstance(x, CodeType)]
+    return last
+
+
+def compiled(node: Definition, code: CodeType, imported: Sequence[str] = ()) -> CodeType:
+    """Return the code of a definition, compiled where `code` was: in its class, with its free variables.
+
+    The module is one that has imported some names.
+    """
+    arguments = node.args
+    bare = ast.arguments(
+        posonlyargs=arguments.posonlyargs,
+        args=arguments.args,
+        vararg=arguments.vararg,
+        kwonlyargs=arguments.kwonlyargs,
+        kw_defaults=[None] * len(arguments.kwonlyargs),
+        kwarg=arguments.kwarg,
+        defaults=[],
+    )
+    inner: ast.stmt
+    if isinstance(node, ast.Lambda):
+        inner = ast.copy_location(
+            ast.Expr(ast.copy_location(ast.Lambda(bare, node.body), node)), node
+        )
+    else:
+        inner = ast.copy_location(
+            ast.FunctionDef(
+                name=node.name, args=bare, body=node.body, decorator_list=node.decorator_list
+            ),
+            node,
+        )
+        if hasattr(node, "type_params"):
+            inner.type_params = []
+    owner = _class_of(code)
+    if owner:
+        inner = ast.ClassDef(name=owner, bases=[], keywords=[], body=[inner], decorator_list=[])
+        if hasattr(ast, "type_param"):
+            inner.type_params = []  # type: ignore[attr-defined]
+    free = [name for name in code.co_freevars if name != "__class__"]
+    none = ast.Constant(None)
+    cells: list[ast.stmt] = [ast.Assign([ast.Name(name, ast.Store())], none) for name in free]
+    name = owner or code.co_name
+    if name not in free and name != "<lambda>":  # else it would be a free variable inside
+        cells.append(ast.Global([name]))
+    no_arguments = ast.arguments([], [], None, [], [], None, [])
+    around = ast.FunctionDef(
+        name="around", args=no_arguments, body=[*cells, inner], decorator_list=[]
+    )
+    if hasattr(ast, "type_param"):
+        around.type_params = []
+    imports: list[ast.stmt] = [ast.Import([ast.alias(name)]) for name in imported]
+    module = ast.Module([*imports, around], [])
+    ast.fix_missing_locations(module)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        flags = code.co_flags & FUTURE
+        whole = compile(module, code.co_filename, "exec", flags, dont_inherit=True)
+    result = first_code(whole, "around")
+    if owner:
+        result = first_code(result, owner)
+    result = first_code(result, code.co_name)
+    return result.replace(co_firstlineno=code.co_firstlineno, co_qualname=code.co_qualname)
+
+
+def first_code(code: CodeType, name: str) -> CodeType:
+    """Return the first function or class of a name that is defined in `code`."""
+    return next(x for x in code.co_consts if isinstance(x, CodeType) and x.co_name == name)
+
+
+def _class_of(code: CodeType) -> str:
+    """Return the name of the class whose body defines a function, by which private names are mangled; "" if none does."""
+    outer = code.co_qualname.rpartition(".")[0]
+    name = outer.rpartition(".")[2]
+    return "" if name == "<locals>" else name

@@ -1,0 +1,163 @@
+"""What stands for functions of Python, `math`, NumPy and SciPy where a function that is read calls them.
+
+The stand-ins take what is traced, and are the functions themselves for all else. Nothing is put in the place of anything:
+a call asks, while a trace is open.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from fungrad.compat.numpy import holders, scipys, stand_ins
+
+Function = Callable[..., Any]
+
+
+class Table:
+    """Stand-ins by the object that they stand for, and by the methods of classes.
+
+    Modules of SciPy are taken up as they are imported.
+    """
+
+    def __init__(self) -> None:
+        self._of: dict[int, tuple[Any, Any]] = {}
+        self._methods: dict[tuple[type, str], Any] = {}
+        self._taken: frozenset[str] = frozenset()  # modules of SciPy's that objects were of
+        self._mirrored: frozenset[str] = frozenset()
+        self._makers = {id(original): (original, make) for original, make in _makers()}
+
+    def get(self, x: Any) -> Any:
+        """Return what stands for an object; None if nothing does."""
+        found = self._of.get(id(x))
+        if found is not None:
+            return found[1]
+        maker = self._makers.get(id(x))
+        if maker is not None:
+            made = maker[1]()
+            self._of[id(x)] = x, made
+            return made
+        return self._of[id(x)][1] if self._take_up(x) and id(x) in self._of else None
+
+    def has(self, x: Any) -> bool:
+        """Whether something stands for an object, which is not made for that."""
+        return id(x) in self._makers or id(x) in self._of or self._may_be_scipys(x)
+
+    def _may_be_scipys(self, x: Any) -> bool:
+        home = getattr(x, "__module__", None) or getattr(type(x), "__module__", None)
+        return isinstance(home, str) and home.startswith("scipy.")
+
+    def method(self, owner: type, name: str) -> Any:
+        """Return what stands for a method of a class of SciPy's; None if nothing does."""
+        self._take_up(owner)
+        return self._methods.get((owner, name))
+
+    def _take_up(self, x: Any) -> bool:
+        """Add what stands for functions of the module of SciPy's that an object is of, and say whether that is new."""
+        home = getattr(x, "__module__", None)
+        package, _, rest = (home if isinstance(home, str) else "").partition(".")
+        if package != "scipy" or rest in self._taken:
+            return False
+        self._taken |= {rest}
+        ready = {
+            name for name in scipys.MODULES if f"{rest}.".startswith(f"{name}.")
+        } - self._mirrored
+        self._mirrored |= ready
+        for name in sorted(ready):
+            for _, original, traced in scipys.mirrored(name):
+                if isinstance(original, type):
+                    self._of[id(original)] = original, _constructor(original, traced)
+                elif hasattr(traced, "methods"):  # a distribution
+                    self._of[id(original)] = original, scipys.switch(original, traced)
+                    for method in traced.methods:
+                        stand_in = scipys.method(getattr(type(original), method), traced)
+                        self._methods[type(original), method] = stand_in
+                else:
+                    self._of[id(original)] = original, scipys.switch(original, traced)
+        return True
+
+
+def _constructor(kind: Any, traced: Any) -> Function:
+    """Return what makes an object of a class of SciPy's; of what is traced, fungrad's object does all it is asked for."""
+    handed = holders.handed(kind)
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        if not scipys.reach(args, kwargs):
+            return kind(*args, **kwargs)
+        args, kwargs = scipys.with_constants(args, kwargs)
+        if not scipys.reach(args, kwargs):
+            return kind(*args, **kwargs)
+        made = object.__new__(handed)
+        object.__setattr__(made, "_traced", traced(*args, **kwargs))
+        return made
+
+    return make
+
+
+def _of_numpy(module: Any, name: str, home: str) -> Callable[[], Function]:
+    """Return what makes the stand-in for a function of NumPy of fungrad's function of that name."""
+
+    def make() -> Function:
+        ours = getattr(importlib.import_module(home), name)
+        return stand_ins.of_traced(getattr(module, name), ours)
+
+    return make
+
+
+def _of_math(name: str, home: str, ours: str) -> Callable[[], Function]:
+    def make() -> Function:
+        from fungrad.reading import numbers
+
+        function = getattr(importlib.import_module(home), ours)
+        return numbers.of_number(getattr(math, name), function)
+
+    return make
+
+
+def _of(module: str, name: str) -> Callable[[], Function]:
+    """Return what looks up a stand-in in a module beside this."""
+    return lambda: getattr(importlib.import_module(f"fungrad.reading.{module}"), name)  # type: ignore[no-any-return]
+
+
+def _makers() -> Iterator[tuple[Any, Callable[[], Function]]]:
+    """Yield functions of Python, `math` and NumPy with what makes the stand-in for each, once it is needed."""
+    for name in (*stand_ins.CREATING, *stand_ins.CONVERTING, *stand_ins.COMPUTING):
+        if name != "asarray_chkfinite":
+            yield getattr(np, name), _of_numpy(np, name, "fungrad.numpy")
+    for name in stand_ins.LINALG:
+        yield getattr(np.linalg, name), _of_numpy(np.linalg, name, "fungrad.numpy.linalg")
+    yield (
+        np.asarray_chkfinite,
+        lambda: stand_ins.of_traced(np.asarray_chkfinite, stand_ins._checked),
+    )
+    yield np.fromiter, lambda: stand_ins.fromiter(np.fromiter)
+    for kind, name in (
+        (np.isscalar, "isscalar"),
+        (np.vectorize, "vectorize"),
+        (np.float64, "real"),
+    ):
+        yield kind, _of("builtin", name)
+    for name in scipys._MATH:
+        yield getattr(math, name), _of_math(name, "fungrad.numpy", name)
+    for name, ours in (("erf", "erf"), ("erfc", "erfc"), ("gamma", "gamma"), ("lgamma", "gammaln")):
+        yield getattr(math, name), _of_math(name, "fungrad.scipy.special", ours)
+    for name in ("log", "fsum", "prod", "dist", "isclose", "floor", "ceil", "trunc"):
+        yield getattr(math, name), _of("numbers", name)
+    for name in (
+        "float",
+        "int",
+        "complex",
+        "type",
+        "isinstance",
+        "min",
+        "max",
+        "any",
+        "all",
+        "sorted",
+    ):
+        yield getattr(builtins, name), _of("builtin", f"of_{name}")
