@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import CodeType
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, TypeAlias
 
 from fungrad.core.errors import Source
 from fungrad.core.types import ArrayType
 
 if TYPE_CHECKING:
     from fungrad.core.turns import Turn
+
+
+SeenAs: TypeAlias = type[bool] | type[int] | None
+"""How much Python sees of a value: whether it is true, its whole part, or, with None, all."""
 
 
 class Recorder(Protocol):
@@ -84,6 +88,12 @@ class Recorder(Protocol):
 
     def constant(self, variable: int) -> Any:
         """Return the value of a variable that depends on no input, though these have none; else None."""
+
+    def answer(self, variable: int, seen_as: SeenAs = None) -> Any:
+        """Return the value of a variable that Python goes on with, where calls that are traced together differ in it; else None.
+
+        From then on only the calls that have this value are traced; or that are equal in what Python sees of it.
+        """
 
     def moves(self, variable: int, by_this: bool = False) -> bool:
         """Whether a transform that is open may differentiate by what a variable is made of; `by_this`: this one."""

@@ -10,6 +10,7 @@ from typing import Any
 from fungrad.core.errors import Source, describe_source
 from fungrad.core.expr import Expr, as_equation
 from fungrad.core.primitive import Primitive
+from fungrad.core.recorder import SeenAs
 from fungrad.core.turns import Turn
 from fungrad.core.types import ArrayType
 
@@ -94,6 +95,9 @@ class Recording:
     def evaluate(self) -> None:
         """Compute all that has been recorded."""
         raise NotImplementedError
+
+    def answer(self, variable: int, seen_as: SeenAs = None) -> Any:
+        """Return None: calls that are traced together have no values here."""
 
     def expr(self, outputs: Sequence[int]) -> Expr:
         """Return what was recorded as a program; captured arrays are its leading inputs."""

@@ -14,7 +14,7 @@ import numpy as np
 from fungrad.core.config import settings
 from fungrad.core.errors import ConcretizationError, LostDerivativeError, api_boundary, here
 from fungrad.core.frames import asks_for_number, called_by_library, called_in, compares, is_internal
-from fungrad.core.recorder import Recorder
+from fungrad.core.recorder import Recorder, SeenAs
 from fungrad.core.state import repair, state_variable
 from fungrad.core.types import ArrayType, Shape
 
@@ -125,7 +125,9 @@ class Tracer:
 
     @api_boundary
     def __bool__(self) -> bool:
-        value = self._number("bool(...), as in `if`, `while`, `and`, `or` and `not`", "BRANCH")
+        value = self._number(
+            "bool(...), as in `if`, `while`, `and`, `or` and `not`", "BRANCH", seen_as=bool
+        )
         try:
             return bool(value)
         except ValueError as error:  # of several elements
@@ -142,7 +144,7 @@ class Tracer:
 
     @api_boundary
     def __int__(self) -> int:
-        return int(self._number("int(...)", "CONVERT"))
+        return int(self._number("int(...)", "CONVERT", seen_as=int))
 
     @api_boundary
     def __complex__(self) -> complex:
@@ -255,13 +257,18 @@ class Tracer:
             return not trace.staged
         return not settings.get().constants_converted
 
-    def _number(self, what: str, advice: str, constant: bool = False) -> Any:
-        """Return the value; `constant` says that the caller makes a constant of it, which may be a mistake."""
+    def _number(
+        self, what: str, advice: str, constant: bool = False, seen_as: SeenAs = None
+    ) -> Any:
+        """Return the value, of which Python sees no more than `seen_as`.
+
+        `constant` says that the caller makes a constant of it, which may be a mistake.
+        """
         if self._has_derivative:
             from fungrad.core.refusals import check_not_assigned
 
             check_not_assigned(self._type)
-        value = resolve(self)
+        value = asked(self, seen_as)
         if constant and type(value) is not Tracer and self._owner.moves(self._variable):
             from fungrad.core.strict import note_conversion
 
@@ -349,6 +356,19 @@ def resolve(x: Any) -> Any:
             trace.evaluate()
         x = trace.values[x._variable]
     return x
+
+
+def asked(x: Any, seen_as: SeenAs = None) -> Any:
+    """Return the array that `x` is, as `resolve` does, where Python cannot go on without it.
+
+    Mapped calls whose values differ are parted then: see `Recorder.answer`.
+    """
+    value = resolve(x)
+    if type(value) is Tracer and settings.get().reading:
+        answer = value._owner.answer(value._variable, seen_as)
+        if answer is not None:
+            return answer
+    return value
 
 
 def known_value(x: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -13,14 +13,14 @@ from fungrad.compile.lower import Program
 from fungrad.core import tree
 from fungrad.core.axes import opened
 from fungrad.core.config import settings
-from fungrad.core.errors import api_boundary
+from fungrad.core.errors import Place, api_boundary
 from fungrad.core.expr import Expr
 from fungrad.core.frozen import Draws
 from fungrad.core.layout import layout_of, without_axis
 from fungrad.core.moving import may_move
 from fungrad.core.nesting import lifted
+from fungrad.core.reading import as_read
 from fungrad.core.snapshot import snapshot
-from fungrad.core.trace import Trace
 from fungrad.core.transformed import transformed
 from fungrad.core.types import ArrayType
 from fungrad.rewrite.batch import batch_expr
@@ -35,7 +35,10 @@ from fungrad.transforms.call import (
     rewrite,
     run_on_values,
 )
+from fungrad.transforms.lane_programs import Numbers
+from fungrad.transforms.lanes import Lanes, Mapped, Way
 from fungrad.transforms.signatures import P, R
+from fungrad.transforms.ways import Traced, all_results
 
 
 @overload
@@ -126,33 +129,68 @@ def vmap(
             for x, a in zip(leaves, axes, strict=True)
             if a is not None
         ]
+        mapping = Mapped(size, tuple([a for a in axes if a is not None]), batches, axis_name)
+        calls = _Calls(fun, label, leaves, structure, axes, types, out_axes, mapping)
         draws = Draws(fun)
-        with Trace(label) as trace:
-            traced = map(functools.partial(_within, trace), leaves, axes, types)
-            new_args, new_kwargs = tree.unflatten(structure, [*traced])
-            with opened(axis_name, size, trace):
-                result = fun(*new_args, **new_kwargs)
-            draws.warn(label, mapped=True)
-            out_leaves, out_structure = tree.flatten(result)
-            outputs = output_variables(trace, out_leaves, label)
-            wanted = tree.broadcast_prefix(out_axes, result, f"{label}: out_axes")
-            place = functools.partial(_result_place, result)
-            placed = enumerate(zip(wanted, outputs, strict=True))
-            targets = tuple([_front(a, trace.types[v], label, i, place, 1) for i, (a, v) in placed])
-            sources = tuple([a for a in axes if a is not None])
-
-            def build(expr: Expr, done: int) -> Program:
-                in_ = [*[None] * expr.captured, *sources]
-                return Program(batch_expr(expr, size, in_, targets, label, axis_name))
-
-            kind = ("vmap", size, sources, targets, axis_name)
-            program = rewrite(trace, outputs, kind, build)
-        computed = run_on_values(trace, program, *batches)
-        if settings.get().jax_types:
-            computed = as_traced(trace, outputs, computed)
-        return tree.unflatten(out_structure, computed)
+        trace = Lanes(label)
+        with trace:
+            first = calls.run(trace)
+            if trace.way is None:
+                draws.warn(label, mapped=True)
+                program = _program(first)
+        if trace.way is None:
+            computed = run_on_values(trace, program, *batches)
+            if settings.get().jax_types:
+                computed = as_traced(trace, first.outputs, computed)
+        else:
+            computed, runs = all_results(first, calls.run)
+            if runs < size:  # else it is a loop, in which each call draws its own numbers
+                draws.warn(label, mapped=True)
+        return tree.unflatten(first.structure, computed)
 
     return mapped
+
+
+class _Calls(NamedTuple):
+    """The calls of a function that is mapped: its arguments by leaves, and what they and the results are mapped over."""
+
+    fun: Callable[..., Any]
+    label: str
+    leaves: Sequence[Any]
+    structure: Any
+    axes: Sequence[int | None]
+    types: Sequence[ArrayType]
+    out_axes: Any
+    mapping: Mapped
+
+    def run(self, trace: Lanes, lanes: Numbers | None = None, place: Place | None = None) -> Traced:
+        """Run the function for all calls, or for those that have parted from others at a place."""
+        size, _, _, name = trace.mapping = self.mapping
+        traced = map(functools.partial(_within, trace), self.leaves, self.axes, self.types)
+        args, kwargs = tree.unflatten(self.structure, [*traced])
+        trace.way = None if lanes is None else Way(trace, lanes, place)
+        with opened(name, size, trace):
+            result = as_read(self.fun)(*args, **kwargs)
+        leaves, structure = tree.flatten(result)
+        outputs = output_variables(trace, leaves, self.label)
+        wanted = tree.broadcast_prefix(self.out_axes, result, f"{self.label}: out_axes")
+        where = functools.partial(_result_place, result)
+        placed = enumerate(zip(wanted, outputs, strict=True))
+        axes = [_front(a, trace.types[v], self.label, i, where, 1) for i, (a, v) in placed]
+        return Traced(trace, outputs, structure, tuple(axes))
+
+
+def _program(traced: Traced) -> Program:
+    """Return the program of a batch of calls that go one way."""
+    trace, outputs, _, targets = traced
+    size, sources, _, name = trace.mapping
+
+    def build(expr: Expr, done: int) -> Program:
+        in_ = [*[None] * expr.captured, *sources]
+        return Program(batch_expr(expr, size, in_, targets, trace.label, name))
+
+    made: Program = rewrite(trace, outputs, ("vmap", size, sources, targets, name), build)
+    return made
 
 
 def _check_options(axis_name: Any, spmd_axis_name: Any, sum_match: bool) -> None:
@@ -189,7 +227,7 @@ def _axes_of(
     return [_front(a, t, label, i, place) for i, (a, t) in enumerate(zip(axes, types, strict=True))]
 
 
-def _within(trace: Trace, x: Any, axis: int | None, type_: ArrayType) -> Any:
+def _within(trace: Lanes, x: Any, axis: int | None, type_: ArrayType) -> Any:
     """Return what the function gets of a leaf that is mapped over an axis, or over none."""
     if axis is None:  # an array, so that it can be indexed by a mapped one
         return trace.lift(x) if type(x) is np.ndarray else x

@@ -135,7 +135,7 @@ WITHOUT_VALUES = {
 
 @pytest.mark.parametrize("transform", WITHOUT_VALUES)
 @pytest.mark.parametrize("f", ASKING)
-def test_asking_for_a_value_where_there_is_none(f, transform):
+def test_asking_for_a_value_where_there_is_none(f, transform, as_written):
     error = caught(lambda: WITHOUT_VALUES[transform](f)(np.ones(3)), fg.ConcretizationError)
     assert isinstance(error, TypeError)
     message = str(error)
@@ -147,7 +147,7 @@ def test_asking_for_a_value_where_there_is_none(f, transform):
     assert all(len(frames) <= 1 for frames in library_frames(error))
 
 
-def test_the_advice_fits_what_was_asked():
+def test_the_advice_fits_what_was_asked(as_written):
     message = lambda f: str(caught(lambda: fg.jit(f)(np.ones(3)), fg.ConcretizationError))
     assert "fungrad.numpy.where" in message(branch)
     assert "static_argnums" in message(branch)
@@ -157,7 +157,7 @@ def test_the_advice_fits_what_was_asked():
         assert f"a tracer of type {type_}" in message(f)
 
 
-def test_outer_tracers_without_values_are_named_by_their_own_transform():
+def test_outer_tracers_without_values_are_named_by_their_own_transform(as_written):
     def f(x):
         return fg.grad(lambda y: y * y if x > 0 else y)(1.0)  # HERE
 
@@ -309,7 +309,7 @@ def out_argument(x):
         (out_argument, r"out"),
     ],
 )
-def test_tracers_are_not_arrays(f, words, transform):
+def test_tracers_are_not_arrays(f, words, transform, as_written):
     if transform == "vmap":
         call = lambda: fg.vmap(f)(np.ones((2, 3)))
     else:
@@ -346,7 +346,7 @@ WITH_PLAIN_ARRAYS = {  # the statement, and what the message says to write
 
 @pytest.mark.parametrize("x", [1.5, 2], ids=["float", "int"])
 @pytest.mark.parametrize("statement", WITH_PLAIN_ARRAYS)
-def test_plain_arrays_and_a_traced_number(statement, x):
+def test_plain_arrays_and_a_traced_number(statement, x, as_written):
     text = f"def f(t):\n    c, z, m = np.ones(3), np.ones(3) * 1j, np.eye(3)\n    {statement}\n"
     file = f"<{statement}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
@@ -364,7 +364,7 @@ def test_a_traced_array_as_out_of_a_method_of_a_plain_one():
     assert "fungrad.numpy.cumsum(a, out=x)" in str(error.value)
 
 
-def test_what_flat_says_of_other_objects_is_numpy_s():
+def test_what_flat_says_of_other_objects_is_numpy_s(as_written):
     def f(x):
         c = np.ones(3)
         with contextlib.suppress(ValueError):
@@ -374,7 +374,7 @@ def test_what_flat_says_of_other_objects_is_numpy_s():
     assert type(caught(lambda: fg.jit(f)(1.0), ValueError)) is ValueError
 
 
-def test_asarray_names_the_line():
+def test_asarray_names_the_line(as_written):
     f = lambda x: np.asarray([x, x]).sum()  # HERE
     message = str(caught(lambda: fg.jit(f)(1.0), TypeError))
     assert f"test_errors.py:{line_of(f)}" in message
@@ -826,7 +826,7 @@ def test_full_tracebacks_on_request(monkeypatch):
     assert library_frames(error)[0]
 
 
-def test_nothing_is_left_open_after_errors():
+def test_nothing_is_left_open_after_errors(as_written):
     for transform in WITHOUT_VALUES.values():
         for f in (raises, branch):
             with pytest.raises((Own, fg.ConcretizationError)):
@@ -1101,7 +1101,7 @@ def test_what_is_not_there_yet(name, advice):
         getattr(fg, name)
 
 
-def test_indexing_a_numpy_array_with_a_tracer():
+def test_indexing_a_numpy_array_with_a_tracer(as_written):
     w = np.arange(4.0)
     x = np.array([3.0, 1.0, 2.0, 0.0])
     np.testing.assert_array_equal(

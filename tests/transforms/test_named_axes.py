@@ -1,5 +1,6 @@
 """Named axes beside the other transforms: jitted functions, control flow, rules of the user's own, solvers."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -97,15 +98,38 @@ def test_transforms_within_a_call_whose_operands_all_calls_share(jit):
     close(hessian(x), np.broadcast_to(2 * 3 * np.eye(3)[None] * x[:, None, None], (3, 3, 3)))
 
 
-def test_a_value_that_differs_between_calls_cannot_be_asked_for():
-    x = np.arange(3.0)
-    for f in (
-        lambda x: x if lax.axis_index("i") == 0 else 2 * x,
-        lambda x: fg.grad(lambda w: w if w * lax.axis_index("i") > 0 else 2 * w)(1.0),
-        lambda x: x * int(lax.ppermute(2, "i", [(0, 1)])),
-    ):
-        with pytest.raises(fg.ConcretizationError, match=r"vmap\(<lambda>, 'i'\)"):
-            named(f)(x)
+OF_EACH_CALL = {
+    "its number": lambda x: x if lax.axis_index("i") == 0 else 2 * x,
+    "under grad": lambda x: fg.grad(lambda w: w if w * lax.axis_index("i") > 0 else 2 * w)(1.0),
+}
+COMMUNICATING = {
+    "before": lambda x: x if lax.ppermute(2, "i", [(0, 1)]) > 0 else 2 * x,
+    "after": lambda x: lax.psum(x, "i") if x > 1 else x,
+    "between": lambda x: lax.psum(x, "i") if x > 1 and lax.psum(x, "i") > 1 else x,
+    "unused": lambda x: (lax.psum(x, "i"), x if x > 1 else 2 * x)[1],
+}
+
+
+def test_calls_part_by_their_numbers():
+    expected = {"its number": [0.0, 2.0, 4.0], "under grad": [2.0, 1.0, 1.0]}
+    for name, f in OF_EACH_CALL.items():
+        np.testing.assert_array_equal(named(f)(np.arange(3.0)), expected[name])
+
+
+@pytest.mark.parametrize("f", [*OF_EACH_CALL.values(), *COMMUNICATING.values()])
+def test_a_value_that_differs_between_calls_cannot_be_asked_for(f, as_written):
+    with pytest.raises(fg.ConcretizationError, match=r"vmap\(<lambda>, 'i'\)"):
+        named(f)(np.arange(3.0))
+
+
+@pytest.mark.parametrize("f", COMMUNICATING.values())
+def test_calls_that_communicate_cannot_part(f):
+    with pytest.raises(fg.ConcretizationError, match="communicate") as error:
+        named(f)(np.arange(3.0))
+    assert "of `vmap(<lambda>, 'i')`" in str(error.value)
+    assert re.search("by `p_(sum|permute)`", str(error.value))
+    equal = named(lambda x: x * 2 if lax.psum(x, "i") > 1 else x)(np.arange(3.0))
+    np.testing.assert_array_equal(equal, [0.0, 2.0, 4.0])
 
 
 def share(x):

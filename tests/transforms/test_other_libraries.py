@@ -59,7 +59,7 @@ def library(tmp_path_factory):
 
 
 @pytest.mark.parametrize("transform", [fg.grad, fg.jit, lambda f: lambda x: fg.vmap(f)(x[None])])
-def test_the_user_s_own_line_is_named_and_the_library(library, transform):
+def test_the_user_s_own_line_is_named_and_the_library(library, transform, as_written):
     def f(x):
         library.plot(x)  # HERE
         return fnp.sum(x)
@@ -109,7 +109,7 @@ def test_a_function_of_a_library_that_is_transformed_is_the_user_s(library):
     assert "It is plotlib" not in message
 
 
-def test_the_standard_library_keeps_its_advice():
+def test_the_standard_library_keeps_its_advice(as_written):
     import heapq
 
     def f(x):
@@ -154,7 +154,7 @@ def test_numpy_testing_of_one_number_and_of_order():
     np.testing.assert_array_equal(fg.grad(f)(np.ones(3)), 2 * np.ones(3))
 
 
-def test_numpy_testing_without_values():
+def test_numpy_testing_without_values(as_written):
     def f(x):
         np.testing.assert_allclose(x, x)  # HERE
         return fnp.sum(x)
@@ -264,7 +264,7 @@ class Model:
         (lambda x: rng.permutation(fnp.stack([x, x])).sum(), "x[rng.permutation(len(x))]"),
     ],
 )
-def test_draws_with_traced_parameters(f, words, transform):
+def test_draws_with_traced_parameters(f, words, transform, as_written):
     state = rng.bit_generator.state
     message = message_of(lambda: transform(f)(0.5), fg.LostDerivativeError)
     assert re.match(rf"at {HERE}:\d+ \(in ", message)

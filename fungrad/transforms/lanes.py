@@ -1,0 +1,281 @@
+"""Mapped calls that take different ways through a function: each way is traced for the calls that take it.
+
+A function that is mapped is traced once for all calls, its *lanes*. Where Python asks for a mapped value, it is computed for
+all of them, and Python goes on with that of the first one. The lanes in which it is another are left, and the function is run
+again for them; so each run is of one way, of the lanes that take it, and nothing is given up. The results are put
+together in the order of the lanes. What is computed is what a Python loop over the calls would compute.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Hashable, Sequence
+from contextlib import ExitStack
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fungrad.core.backend import to_host
+from fungrad.core.errors import ConcretizationError, Place, describe_source, here, user_source
+from fungrad.core.nesting import evaluating
+from fungrad.core.recorder import SeenAs
+from fungrad.core.state import holding
+from fungrad.core.trace import Trace
+from fungrad.core.tracer import Tracer, asked, current_trace
+from fungrad.primitives.indexing import Gather
+from fungrad.primitives.shaping import move_axis
+from fungrad.transforms.call import at_places
+from fungrad.transforms.lane_programs import (
+    Numbers,
+    communicates,
+    groups_of,
+    program_of,
+    renumbered,
+)
+
+
+class Mapped(NamedTuple):
+    """What calls are mapped over: how many they are, batches of inputs and their axes, and the name of the axis."""
+
+    size: int
+    axes: tuple[int, ...]
+    batches: Sequence[Any]
+    name: Hashable
+
+
+class Lanes(Trace):
+    """The trace of a mapped function.
+
+    Attributes
+    ----------
+    mapping
+        What the calls are mapped over.
+    way
+        Which of them are traced; None if it is all of them, since nothing has been asked.
+    """
+
+    __slots__ = ("mapping", "way")
+
+    mapping: Mapped
+    way: Way | None
+
+    def answer(self, variable: int, seen_as: SeenAs = None) -> Any:
+        """Return the value of a variable in the first lane, and leave the lanes in which it is another; None if it has none."""
+        return way_of(self).answer(variable, seen_as)
+
+
+def way_of(trace: Lanes) -> Way:
+    """Return the way that is traced; that of all lanes, if nothing has been asked."""
+    if trace.way is None:
+        trace.way = Way(trace)
+    return trace.way
+
+
+class Known(NamedTuple):
+    """What is known of a variable: its value, whether that has the batch axis in front, and how many partings are in it."""
+
+    value: Any
+    mapped: bool
+    parted: int
+
+
+class Way:
+    """The lanes that take one way through a mapped function, and what has been computed of them.
+
+    Attributes
+    ----------
+    lanes
+        Their numbers.
+    left
+        The groups of lanes that have been left, and where.
+    place
+        Where these lanes have parted from others last; None if they are all.
+    """
+
+    __slots__ = (
+        "_acted",
+        "_captures",
+        "_choices",
+        "_effects",
+        "_known",
+        "_makers",
+        "_meets",
+        "_scanned",
+        "_trace",
+        "lanes",
+        "left",
+        "place",
+    )
+
+    def __init__(
+        self, trace: Lanes, lanes: Numbers | None = None, place: Place | None = None
+    ) -> None:
+        size, axes, batches, _ = trace.mapping
+        self._trace = trace
+        self.lanes = np.arange(size) if lanes is None else lanes
+        self.left: list[tuple[Numbers, Place | None]] = []
+        self.place = place
+        self._choices: list[Numbers] = [] if lanes is None else [lanes]
+        self._known: dict[int, Known] = {}
+        for v, x, axis in zip(trace.inputs, batches, axes, strict=True):
+            self._known[v] = Known(move_axis(x, axis, 0), True, 0)
+        self._makers: dict[int, int] = {}  # -> the number of the equation
+        self._effects: list[int] = []  # equations with an effect that have not been run
+        self._acted = False  # whether one has been
+        self._meets: int | None = None  # the first equation by which lanes communicate
+        self._scanned = self._captures = 0  # how many equations and captures have been taken up
+
+    def answer(self, variable: int, seen_as: SeenAs) -> Any:
+        """Return the value of a variable in the first lane, and leave the lanes in which it is another; None if it has none."""
+        if not len(self.lanes):
+            return None
+        with self._computing():
+            self._compute(variable)
+            batch, mapped = self._value(variable)
+        value = asked(batch, seen_as)
+        if type(value) is Tracer:
+            return None
+        if not mapped:
+            return value
+        groups = groups_of(to_host(value), seen_as)
+        if len(groups) > 1:
+            self._part(groups, variable)
+        return value[0]
+
+    def _computing(self) -> ExitStack:
+        """Return the context in which values are computed: that in which the function was mapped."""
+        stack = ExitStack()
+        stack.enter_context(holding(current_trace, self._trace.outer))
+        stack.enter_context(evaluating(self._trace))
+        return stack
+
+    def _value(self, variable: int) -> tuple[Any, bool]:
+        """Return what is known of a variable, of these lanes, and whether it has the batch axis."""
+        value, mapped, parted = self._known[variable]
+        if mapped and parted < len(self._choices):
+            chosen = functools.reduce(lambda all_, some: all_[some], self._choices[parted:])
+            value = Gather(True)(value, chosen)
+            self._known[variable] = Known(value, True, len(self._choices))
+        return value, mapped
+
+    def _part(self, groups: Sequence[Numbers], variable: int) -> None:
+        """Leave all groups but the first."""
+        if self._meets is not None or self._acted:
+            raise self._inseparable(variable)
+        place, lanes = user_source(), self.lanes
+        self.left += [(lanes[group], place) for group in groups[1:]]
+        self._choices.append(groups[0])
+        self.lanes, self.place = lanes[groups[0]], place
+
+    def _inseparable(self, variable: int) -> Exception:
+        """Return the error for a question that parts lanes which cannot be."""
+        from fungrad.core.refusals import refused  # which most programs do not need
+
+        trace = self._trace
+        reason = "it comes of an effect, which has happened for all of them and must not happen again"
+        if self._meets is not None:
+            reason = (
+                f"they communicate, by `{trace.equations[self._meets][0].name}` at {describe_source(trace.sources[self._meets])}, "
+                "so they have to go one way"
+            )
+        return refused(
+            ConcretizationError,
+            f"at {here()}\nPython asks for a value of type {trace.types[variable]} that differs between the calls of "
+            f"`{trace.label}`, and {reason}. Write the choice with fungrad.lax.cond or fungrad.numpy.where.",
+        )
+
+    def _take_up(self) -> None:
+        """Take up what was captured and recorded since the last time."""
+        trace, known = self._trace, self._known
+        with trace.turn:
+            captures = list(itertools.islice(trace.captures.items(), self._captures, None))
+            equations = trace.equations[self._scanned :]
+        known.update([(v, Known(x, False, 0)) for v, x in captures])
+        self._captures += len(captures)
+        for number, (primitive, _, outputs) in enumerate(equations, self._scanned):
+            self._makers.update(dict.fromkeys(outputs, number))
+            if primitive.effect:
+                self._effects.append(number)
+            if self._meets is None and communicates(primitive, trace.mapping.name):
+                self._meets = number
+        self._scanned += len(equations)
+
+    def _needed(self, variables: Sequence[int], at_end: bool = False) -> list[int]:
+        """Return the numbers of the equations to be run for the values of variables, in order.
+
+        Effects happen in order: with one, those before it; at the end, all.
+        """
+        self._take_up()
+        needed: set[int] = set()
+        self._reach(variables, needed)
+        last = self._scanned if at_end else max(needed, default=-1)
+        effects = [n for n in self._effects if n <= last]
+        if at_end or not needed.isdisjoint(effects):
+            needed.update(effects)
+            for number in effects:
+                self._reach(self._trace.equations[number][1], needed)
+            self._effects = [n for n in self._effects if n not in needed]
+            self._acted |= bool(effects)
+        return sorted(needed)
+
+    def _reach(self, variables: Sequence[int], needed: set[int]) -> None:
+        """Add to the `needed` equations those that make variables, and what these are made of."""
+        pending = [v for v in variables if v not in self._known]
+        while pending:
+            number = self._makers[pending.pop()]
+            if number not in needed:
+                needed.add(number)
+                inputs = self._trace.equations[number][1]
+                pending += [v for v in inputs if v not in self._known]
+
+    def _compute(self, variable: int) -> None:
+        """Compute a variable, and keep what that gives on the way: the function may use it."""
+        numbers = self._needed([variable])
+        if not numbers:
+            return
+        made = [v for n in numbers for v in self._trace.equations[n][2]]
+        results, flags = self._run(numbers, made, None)
+        after = len(self._choices)
+        pairs = zip(made, results, flags, strict=True)
+        self._known.update([(v, Known(x, mapped, after)) for v, x, mapped in pairs])
+
+    def results(self, outputs: Sequence[int], axes: Sequence[int | None]) -> list[Any]:
+        """Return the results of the function, of these lanes, which lie along `axes`; the effects happen."""
+        with self._computing():
+            return self._run(self._needed(outputs, True), outputs, axes)[0]
+
+    def _run(
+        self, numbers: Sequence[int], outputs: Sequence[int], axes: Sequence[int | None] | None
+    ) -> tuple[list[Any], Sequence[bool]]:
+        """Run equations; return variables, of which the batch lies along `axes`, and which have one.
+
+        Without `axes` it lies in front, and the values are for this object alone.
+        """
+        trace = self._trace
+        size, _, _, name = trace.mapping
+        all_lanes = len(self.lanes) == size
+        equations = [trace.equations[n] for n in numbers]
+        if not all_lanes and self._meets is not None:
+            self._check_apart(numbers)
+        expr, inputs = renumbered(equations, outputs, trace.types)
+        values = [self._value(v) for v in inputs]
+        flags = tuple([mapped for _, mapped in values])
+        made = program_of(expr, len(self.lanes), flags, axes, name, trace.label)
+        arguments = [x for x, _ in values]
+        if name is not None:
+            arguments.append(self.lanes)
+        with at_places([trace.sources[n] for n in numbers]):
+            return made.program(*arguments), made.mapped
+
+    def _check_apart(self, numbers: Sequence[int]) -> None:
+        """Raise if lanes communicate that have parted from others."""
+        trace = self._trace
+        for n in numbers:
+            primitive = trace.equations[n][0]
+            if communicates(primitive, trace.mapping.name):
+                raise ConcretizationError(
+                    f"at {describe_source(trace.sources[n])}\nthe calls of `{trace.label}` communicate here, by `{primitive.name}`, "
+                    f"but they have gone different ways since {describe_source(self.place)}. Write that choice with "
+                    "fungrad.lax.cond or fungrad.numpy.where."
+                )
