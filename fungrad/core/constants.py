@@ -11,13 +11,13 @@ from typing import Any
 
 from fungrad.core.pending import computed
 from fungrad.core.recording import Recording
-from fungrad.core.tracer import Tracer, resolve
+from fungrad.core.tracer import Tracer, asked, resolve
 
 
 class Constants:
     """The values in a trace that do not depend on its inputs."""
 
-    __slots__ = ("_captures", "_constants", "_makers", "_outer", "_scanned", "_values")
+    __slots__ = ("_answers", "_captures", "_constants", "_makers", "_outer", "_scanned", "_values")
 
     def __init__(self) -> None:
         self._values: dict[int, Any] = {}
@@ -26,9 +26,10 @@ class Constants:
         self._scanned = 0
         self._captures = 0  # how many of the trace's have been taken up
         self._constants = 0
+        self._answers = 0
 
-    def value(self, trace: Recording, variable: int) -> Any:
-        """Return the value of a variable; None if it depends on an input."""
+    def value(self, trace: Recording, variable: int, ask: bool = False) -> Any:
+        """Return the value of a variable; None if it depends on an input. With `ask`, enclosing traces are asked for theirs."""
         with trace.turn:
             self._scan(trace)
         values = self._values
@@ -38,7 +39,7 @@ class Constants:
             if v in values:
                 pending.pop()
             elif v in self._outer:
-                values[v] = resolve(self._outer[v])
+                values[v] = (asked if ask else resolve)(self._outer[v])
                 if type(values[v]) is Tracer:
                     del values[v]
                     return None
@@ -66,6 +67,11 @@ class Constants:
             else:
                 values[v] = x
         self._captures = len(trace.captures)
+        if trace.answers is not None:  # what Python has been told is the same in all calls of the program
+            for question in itertools.islice(trace.answers.questions, self._answers, None):
+                if question.seen_as is None:
+                    values[question.variable] = question.value
+                self._answers += 1
         for number in range(self._scanned, len(trace.equations)):
             primitive, inputs, outputs = trace.equations[number]
             if primitive.effect or primitive.meets:

@@ -140,6 +140,10 @@ float_modes: contextvars.ContextVar[Any] = next(
 usual_modes = contextvars.Context().run(float_modes.get)
 calling_modes = _CALLS.get(float_modes)
 """The modes of NumPy when nobody has changed them, and those with calls in place of warnings."""
+silent_modes = _with_calls(divide="ignore", over="ignore", invalid="ignore", under="ignore").get(
+    float_modes
+)
+"""Modes in which NumPy says nothing; of ours, so that they are put back."""
 borrow(float_modes, usual_modes, lambda: np.geterrcall() is _warn)
 
 

@@ -47,6 +47,7 @@ class Recorder(Protocol):
     reshaped: bool
     cuts: Mapping[tuple[CodeType, int], tuple[int, str, dict[str, Any]]]
     assigned: bool
+    answers: Any
 
     @property
     def turn(self) -> Turn:
@@ -86,8 +87,11 @@ class Recorder(Protocol):
     def settle(self, called_with: int) -> None:
         """Take the first operands of the equation recorded last for its results: nothing is computed."""
 
-    def constant(self, variable: int) -> Any:
-        """Return the value of a variable that depends on no input, though these have none; else None."""
+    def constant(self, variable: int, ask: bool = False) -> Any:
+        """Return the value of a variable that depends on no input, though these have none; else None.
+
+        With `ask` it is needed: `asked` is what enclosing traces give.
+        """
 
     def answer(self, variable: int, seen_as: SeenAs = None) -> Any:
         """Return the value of a variable that Python goes on with, where calls that are traced together differ in it; else None.

@@ -42,6 +42,8 @@ class Recording:
         The inputs made of what has no tangent.
     late, failed
         Results of what can fail and was not computed when it was recorded, and the error of what of that has failed since.
+    answers
+        What Python asks for is answered for the arguments of one call, though these have no values; None if it is not.
     cuts
         The user's lines that made a constant of a variable, with the first such variable and how: see `strict.py`.
     holder, performing
@@ -49,6 +51,7 @@ class Recording:
     """
 
     __slots__ = (
+        "answers",
         "captures",
         "constants",
         "cuts",
@@ -78,6 +81,7 @@ class Recording:
     still: frozenset[int]
     late: frozenset[int]
     failed: Exception | None
+    answers: Any  # `Answers`, which stands above this
     cuts: Mapping[tuple[CodeType, int], tuple[int, str, dict[str, Any]]]
     holder: dict[int, int]
     performing: tuple[int, int] | None
@@ -97,7 +101,14 @@ class Recording:
         raise NotImplementedError
 
     def answer(self, variable: int, seen_as: SeenAs = None) -> Any:
-        """Return None: calls that are traced together have no values here."""
+        """Return the value of a variable that Python cannot go on without, though arguments have none; None if there is none."""
+        if self.answers is not None:
+            return self.answers.ask(self, variable, seen_as)
+        return self.constant(variable, True)
+
+    def constant(self, variable: int, ask: bool = False) -> Any:
+        """Return the value of a variable that depends on no input, though these have none; else None."""
+        raise NotImplementedError
 
     def expr(self, outputs: Sequence[int]) -> Expr:
         """Return what was recorded as a program; captured arrays are its leading inputs."""

@@ -125,7 +125,7 @@ class Trace(Capturing):
         # The `id` of the frame that opens this; 0 if nothing is put off.
         self.opener = int(runs_all)
         self.late = NO_VARIABLES
-        self.failed = None
+        self.failed = self.answers = None
         self.cuts = NOTHING
         self.level = new_level()
         self.open = True
@@ -334,11 +334,11 @@ class Trace(Capturing):
         array = np.ndarray(type_.shape, type_.dtype, value, 0, strides)
         return new_tracer(self, self.add_input(type_, array), type_)
 
-    def constant(self, variable: int) -> Any:
+    def constant(self, variable: int, ask: bool = False) -> Any:
         """Return the value of a variable that depends on no input, though these have none; else None."""
         if self._constants is None:
             self._constants = Constants()
-        return self._constants.value(self, variable)
+        return self._constants.value(self, variable, ask)
 
     def moves(self, variable: int, by_this: bool = False) -> bool:
         """Whether a transform that is open may differentiate by what a variable is made of; `by_this`: this one."""

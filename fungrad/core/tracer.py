@@ -253,9 +253,12 @@ class Tracer:
         trace, variable = self._owner, self._variable
         if not self._type.inexact or trace.moves(variable):
             return self._type.inexact
+        if trace.answers is not None:
+            return False
         if trace.values is None and (trace.staged or trace.constant(variable) is None):
             return not trace.staged
-        return not settings.get().constants_converted
+        in_force = settings.get()
+        return not (in_force.constants_converted or in_force.reading)
 
     def _number(
         self, what: str, advice: str, constant: bool = False, seen_as: SeenAs = None

@@ -93,9 +93,13 @@ class Entry:
         else:
             overwrites = self.donating is not None and may_overwrite(leaves, self.donated)
             program = self.donating if overwrites else self.program
-            outs = program(*leaves)  # type: ignore[misc]
-            if self.weak is not None:
-                outs = weakly_typed(outs, self.weak)
+            return self.finished(program(*leaves))  # type: ignore[misc]
+        return outs[0] if self.single else tree.unflatten(self.structure, outs)
+
+    def finished(self, outs: Sequence[Any]) -> Any:
+        """Return what the program gives as the function returns it."""
+        if self.weak is not None:
+            outs = weakly_typed(outs, self.weak)
         return outs[0] if self.single else tree.unflatten(self.structure, outs)
 
 
@@ -106,7 +110,7 @@ class NotToBeCached(Exception):
         self.entry = entry
 
 
-class Programs(LRUCache[Entry]):
+class Programs(LRUCache[Any]):
     """What a function has been compiled to, for each type of its arguments.
 
     Parameters

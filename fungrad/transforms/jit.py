@@ -15,22 +15,19 @@ from fungrad.core.axes import open_axes, open_sizes
 from fungrad.core.backend import on_host
 from fungrad.core.cache import CacheInfo
 from fungrad.core.cached import cached_property
-from fungrad.core.config import check_exprs, settings
+from fungrad.core.config import settings
 from fungrad.core.errors import put_in_order
-from fungrad.core.frozen import Draws
 from fungrad.core.layout import Layout, layout_of
 from fungrad.core.observing import Span
 from fungrad.core.snapshot import native
-from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.transformed import Portable, resemble
-from fungrad.core.types import ArrayType, native_type, quick_type
+from fungrad.core.types import native_type, quick_type
 from fungrad.transforms.argnums import (
     chosen_arguments,
     exactly,
     parameters_of,
     weakly,
-    with_static,
 )
 from fungrad.transforms.argument_errors import not_hashable
 from fungrad.transforms.call import (
@@ -38,12 +35,13 @@ from fungrad.transforms.call import (
     as_operands,
     check_callable,
     name_of,
-    output_variables,
 )
 from fungrad.transforms.donation import donated_leaves
 from fungrad.transforms.entry import Entry, NotToBeCached, Programs, forget
-from fungrad.transforms.explain import Signature, log_miss
+from fungrad.transforms.explain import log_miss
+from fungrad.transforms.guards import Guarded
 from fungrad.transforms.lowered import Lowered
+from fungrad.transforms.making import Making, refused
 from fungrad.transforms.retraces import note_trace
 from fungrad.transforms.signatures import JitOptions, JittedFunction, MoreJitOptions, P, R
 
@@ -55,6 +53,9 @@ CACHE_SIZE = 256
 
 class Jitted(Portable):
     """A function that is traced and compiled at its first call with each type of arguments; made by `jit`."""
+
+    guards = True
+    """Whether there are programs for the values that Python asks for; else this is refused."""
 
     def __init__(
         self,
@@ -110,7 +111,9 @@ class Jitted(Portable):
                 raise cause from None
             raise
 
-    def _entry(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, Sequence[Any]]:
+    def _entry(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Entry | Guarded, Sequence[Any]]:
         """Return the compiled program for such arguments, and their leaves."""
         static, dynamic_args, dynamic_kwargs = self._split(args, kwargs)
         parts = self._taken_apart(static, dynamic_args, dynamic_kwargs)
@@ -140,9 +143,10 @@ class Jitted(Portable):
                 entry = self.programs.get(key)
         if entry is None:
 
-            def build() -> Entry:
+            def build() -> Entry | Guarded:
                 donated = donated_leaves(args, kwargs, self._options[:2], self._options[2:4])
-                return self._trace(rebuild, static, types, order, donated, layouts)
+                about = (self._fun, self.name, self._label)
+                return self._made(Making(*about, rebuild, static, types, order, donated), layouts)
 
             if chosen.compiles_logged or chosen.misses_explained or chosen.profiled:
                 build = self._logged(build, leaves)
@@ -189,10 +193,24 @@ class Jitted(Portable):
         parameters = parameters_of(self._fun)
         return parameters is None or any(p.kind is p.VAR_KEYWORD for p in parameters)
 
-    def _logged(self, build: Callable[[], Entry], leaves: Sequence[Any]) -> Callable[[], Entry]:
+    def _made(self, making: Making, layouts: Sequence[Layout]) -> Entry | Guarded:
+        """Return the program for all values, or what makes one for those that Python asks for."""
+        entry: Entry | Guarded | None = None
+        try:
+            entry = making.entry(layouts)
+        except Exception as error:
+            if not (self.guards and settings.get().reading and refused(error)):
+                raise
+        entry = entry or Guarded(making)
+        note_trace(self, self._fun, self._label, self.programs, entry.signature)
+        return entry
+
+    def _logged(
+        self, build: Callable[[], Entry | Guarded], leaves: Sequence[Any]
+    ) -> Callable[[], Entry | Guarded]:
         """Return `build` with a log of what it does, and why."""
 
-        def logged() -> Entry:
+        def logged() -> Entry | Guarded:
             known = [entry.signature for entry in self.programs.values()]
             report = functools.partial(log_miss, self, self._fun, self._label, known)
             with Span("jit", self._label) as span:
@@ -229,45 +247,14 @@ class Jitted(Portable):
         keyed = tuple([(where, exactly(value), weakly(value)) for where, value in static])
         return keyed, dynamic, {k: x for k, x in kwargs.items() if k not in self._static_argnames}
 
-    def _trace(
-        self,
-        rebuild: Callable[[Any], Any],
-        static: tuple[Any, ...],
-        types: Sequence[ArrayType],
-        order: tree.KeyOrder,
-        donated: Sequence[int],
-        layouts: tuple[Layout, ...],
-    ) -> Entry:
-        draws = Draws(self._fun, [value for _, _, value in static])
-        with Trace(self._label, bake=True) as trace:
-            inputs = zip(types, layouts, strict=True)
-            called = rebuild([trace.new_input(t, layout=layout) for t, layout in inputs])
-            args, kwargs = with_static(called[0], called[1], static)
-            result = self._fun(*args, **kwargs)
-            draws.warn(self._label)
-            leaves, structure = tree.flatten(result)
-            outputs = output_variables(trace, leaves, self._label)
-            expr = trace.expr(outputs)
-        if check_exprs.get():
-            expr.check()
-        captured = [*trace.captures.values()]
-        in_structure = tree.structure(called)
-        entry = Entry(self.name, expr, captured, in_structure, structure, donated)
-        if trace.reshaped and trace.assigned:
-            entry.layouts = layouts
-        entry.signature = Signature(in_structure, tuple(types), static, open_sizes(), order)
-        if captured or trace.depends_on < trace.level:
-            # The program is only good inside the traces it belongs to.
-            raise NotToBeCached(entry)
-        note_trace(self, self._fun, self._label, self.programs, entry.signature)
-        return entry
-
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Trace for the types of the arguments, without running.
 
-        Arguments may be arrays or anything with their `shape` and `dtype`.
+        Arguments may be arrays or anything with their `shape` and `dtype`. Of a function that asks for values, it is the
+        program for those of the arguments.
         """
-        return Lowered(self, self._entry(args, kwargs)[0])
+        entry, leaves = self._entry(args, kwargs)
+        return Lowered(self, entry if isinstance(entry, Entry) else entry.variant_for(leaves))
 
     trace = lower
 
@@ -325,8 +312,11 @@ def jit(
 
     `fun` is traced at the first call for each combination of tree structure, shapes, dtypes, weak types (Python
     numbers) and static arguments; later calls run the compiled program. A side effect in `fun`, such as
-    printing, happens once, when it is traced. Arrays that `fun` closes over become constants of the
+    printing, happens when it is traced. Arrays that `fun` closes over become constants of the
     program: their values at that time.
+
+    Where `fun` asks for the value of an array (``if x > 0``, ``range(n)``, ``x[x > 0]``), the program is for that value, and
+    another value has another program, up to eight of them; then calls with others run as Python does.
 
     Parameters
     ----------
@@ -356,7 +346,8 @@ def jit(
     Raises
     ------
     ConcretizationError
-        At tracing, if `fun` asks for the value of a traced array, as a Python `if` does.
+        At tracing, if `fun` asks for the value of a traced array, as a Python `if` does, where there is none: within the body of
+        `fungrad.lax.scan`, say, or if the arguments of `lower` are types alone.
     TypeError
         If a static argument is not hashable.
     ValueError

@@ -33,7 +33,7 @@ def note_trace(
 ) -> None:
     """Count a trace, the program of which is kept; warn if there have been many, once for each line."""
     programs.traced += 1
-    if programs.traced not in (1, MANY) or _is_ours():
+    if programs.traced not in (1, MANY) or is_ours():
         return
     if programs.traced == 1:
         _note_made(fun, label)
@@ -64,7 +64,7 @@ def _note_made(fun: Callable[..., Any], label: str) -> None:
         )
 
 
-def _is_ours() -> bool:
+def is_ours() -> bool:
     """Whether it is fungrad that calls what `jit` has made, for a minimizer, a check or a picture: the user could do nothing about it."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:

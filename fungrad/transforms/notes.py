@@ -1,0 +1,69 @@
+"""What is said of values that jitted functions ask for: in the log, and where there are too many of them."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from typing import Any, Protocol
+
+from fungrad.core.config import settings
+from fungrad.core.errors import InDerivative, RetraceWarning, describe_source, line_of
+from fungrad.core.float_warnings import module_of, registry_of
+from fungrad.transforms.guard import Failed, shown
+from fungrad.transforms.retraces import is_ours
+
+SHOWN = 4
+"""How many values are written out."""
+
+
+class OfVariants(Protocol):
+    """What is read of the variants of a jitted function."""
+
+    making: Any
+    variants: list[Any]
+
+
+def note_variant(of: OfVariants, variant: Any) -> None:
+    """Write to the log which values a function has been traced for, as far as the settings ask for it."""
+    chosen = settings.get()
+    if not (chosen.misses_explained or chosen.compiles_logged):
+        return
+    pairs = zip(variant.answers, variant.keys, strict=True)
+    asked = [f"{shown(key)} at {describe_source(source)}" for (source, _), key in pairs]
+    more = f", and {len(asked) - SHOWN} more" if len(asked) > SHOWN else ""
+    text = ", ".join(asked[:SHOWN]) or "no values"
+    logging.getLogger("fungrad").warning(
+        "traced %s for %s%s: Python asks for values there, and each has a program",
+        of.making.label,
+        text,
+        more,
+    )
+
+
+def warn_of_many(of: OfVariants, failed: Failed) -> None:
+    """Warn, once for each line of a function, that what it asks there has more values than programs are made for."""
+    if is_ours():
+        return
+    variant, number = failed.variant, failed.number
+    source = variant.answers[number][0]
+    seen = {
+        shown(key): None
+        for other in of.variants
+        for (place, _), key in zip(other.answers, other.keys, strict=True)
+        if place == source
+    }
+    values = ", ".join([*seen][:SHOWN]) + (", ..." if len(seen) > SHOWN else "")
+    message = (
+        f"{of.making.label} asks for a value at {describe_source(source)}, of which there are more than programs are made for: it has been "
+        f"traced for {len(of.variants)} different ways ({values} there), and this call has {shown(failed.found)}. From now on, calls for "
+        "which there is no program run without one, which is right, and as slow as Python. Write the choice with fungrad.lax.cond or "
+        "fungrad.numpy.where and a loop with fungrad.lax.while_loop or fori_loop, or name what is no array in static_argnums of jit."
+    )
+    place = source.source if isinstance(source, InDerivative) else source
+    if not isinstance(place, tuple):
+        warnings.warn(message, RetraceWarning, stacklevel=2)
+        return
+    file = place[0].co_filename
+    warnings.warn_explicit(
+        message, RetraceWarning, file, line_of(place), module_of(file), registry_of(file)
+    )
