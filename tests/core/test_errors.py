@@ -102,7 +102,9 @@ def negates(x):
     ["fungrad_models", "fungrad_models.layers", "fungrads", "my.fungrad.numpy", "numpyro", None, 7],
 )
 @pytest.mark.parametrize("folder", ["fungrad", "fungrad/fungrad/numpy", "site-packages/numpy"])
-def test_users_own_modules_are_told_from_those_of_the_library(name, folder, tmp_path, monkeypatch):
+def test_users_own_modules_are_told_from_those_of_the_library(
+    name, folder, tmp_path, monkeypatch, as_written
+):
     monkeypatch.delenv("FUNGRAD_FULL_TRACEBACKS", raising=False)
     path = tmp_path / folder / "core.py"
     path.parent.mkdir(parents=True)
@@ -141,7 +143,7 @@ def test_the_classes():
     ],
     ids=range(5),
 )
-def test_values_that_do_not_exist(wrap, f, words):
+def test_values_that_do_not_exist(wrap, f, words, as_written):
     with pytest.raises(fg.ConcretizationError, match=words) as error:
         wrap(f)(1.0)
     first = str(error.value).splitlines()[0]
@@ -150,7 +152,7 @@ def test_values_that_do_not_exist(wrap, f, words):
 
 
 @pytest.mark.parametrize("wrap", [fg.grad, fg.jit])
-def test_numpy_s_own_conversion_says_what_to_use(wrap):
+def test_numpy_s_own_conversion_says_what_to_use(wrap, as_written):
     with pytest.raises(TypeError, match="cannot become a NumPy array") as error:
         wrap(lambda x: np.asarray(x))(1.0)
     assert "np.asarray(x)" in str(error.value).splitlines()[0]
@@ -242,7 +244,7 @@ IN_SCIPY = {
 
 @pytest.mark.parametrize("wrap", [fg.grad, fg.jit])
 @pytest.mark.parametrize("name", IN_SCIPY)
-def test_functions_of_scipy_that_take_functions_say_what_to_call(name, wrap):
+def test_functions_of_scipy_that_take_functions_say_what_to_call(name, wrap, as_written):
     f, ours = IN_SCIPY[name]
     # brentq and bisect, in C, do not look whether their function has failed: they take what lies in the memory
     # for its value and may raise an error of their own, for two ends of one sign; ours is a note on it then
@@ -267,7 +269,7 @@ REPLACED = {
 
 @pytest.mark.parametrize("wrap", [fg.grad, fg.jit])
 @pytest.mark.parametrize("name", REPLACED)
-def test_errors_that_scipy_raises_in_place_of_ours_carry_it(name, wrap, capfd):
+def test_errors_that_scipy_raises_in_place_of_ours_carry_it(name, wrap, capfd, as_written):
     f, kind, ours = REPLACED[name]
     with pytest.raises(kind) as error:
         wrap(f)(0.7)

@@ -131,14 +131,14 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_advice(name):
+def test_advice(name, as_written):
     call, advice = CASES[name]
     with pytest.raises(Exception, match=f"(?s){advice}"):
         call()
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_settings_that_are_traced_are_named(name):
+def test_settings_that_are_traced_are_named(name, as_written):
     function, value = OPTIONS[name]
     f = lambda x, value: function(x, **{name: value})
     with pytest.raises(fg.ConcretizationError, match=f"`{name}` decides.*static_argnames='{name}'"):

@@ -168,7 +168,7 @@ def test_types_of_arrays():
         fg.typeof("x")
 
 
-def test_small_ones():
+def test_small_ones(as_written):
     assert core.trace_state_clean()
     fg.jit(lambda x: x if not core.trace_state_clean() else 1 / 0)(1.0)
     with pytest.raises(fg.ConcretizationError, match="a value is needed"):

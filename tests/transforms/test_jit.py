@@ -193,7 +193,7 @@ def test_static_by_position_and_by_keyword(options):
         assert g(x=2.0, n=3) == 6
 
 
-def test_static_arguments_said_by_position_and_by_name_are_not_completed():
+def test_static_arguments_said_by_position_and_by_name_are_not_completed(as_written):
     seen = []
 
     @functools.partial(fg.jit, static_argnums=1, static_argnames="flag")
