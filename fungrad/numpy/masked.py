@@ -3,18 +3,23 @@
 How many elements it has is not known either, so it is no array. But the commonest uses need no number:
 ``x[mask] *= 2``, ``out[mask] = np.exp(x[mask])``, ``x[mask].sum()``. A `Selection` computes on all elements of the
 array, with 1 in place of those left out so that nothing is computed (or differentiated) from them, until
-it is assigned through the same mask or reduced. Anything else is the error that `x[mask]` would be.
+it is assigned through the same mask or reduced. Anything else asks for the mask: the elements are taken of its value, as `vmap` has one
+for each call, or it is the error that `x[mask]` would be.
 """
 
 from __future__ import annotations
 
+import builtins
+import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from fungrad.core.backend import to_host
 from fungrad.core.errors import ConcretizationError, api_boundary
-from fungrad.core.tracer import Tracer
+from fungrad.core.tracer import Tracer, asked
 from fungrad.core.types import type_of
 from fungrad.numpy.promotion import as_array, where
 from fungrad.numpy.views import same_array
@@ -27,19 +32,34 @@ REDUCTIONS = (np.sum, np.prod, np.any, np.all, np.mean, np.var, np.std, np.count
 class Selection:
     """The elements of an array for which a mask without values holds."""
 
-    __slots__ = ("_array", "_error", "_mask")
+    __slots__ = ("_array", "_elements", "_error", "_mask")
 
     def __init__(self, array: Tracer, mask: Tracer, error: ConcretizationError) -> None:
         self._array = array  # of all elements
         self._mask = mask
         self._error = error
+        self._elements: Tracer | None = None  # once the mask has been asked for
+
+    def taken_elements(self) -> Any:
+        """Return the elements as an array: the mask is asked for. Raises the error that it has no value."""
+        if self._elements is None:
+            mask = asked(self._mask)
+            if type(mask) is Tracer:
+                raise self._error
+            self._elements = self._array[to_host(mask)]  # type: ignore[index]
+        return self._elements
 
     def assigned(self, x: Tracer, key: Any) -> Any:
-        """Return the array that `x` would be after ``x[key] = self``."""
-        if not (_same(key, self._mask) and x.shape == self._array.shape):
-            raise self._error
+        """Return the array that `x` would be after ``x[key] = self``; None if the mask has to be asked for."""
+        if not (_same(key, self._mask) and x.shape == self._array.shape and self._is_whole):
+            return None
         values = self._array.astype(x.dtype)  # type: ignore[attr-defined]
         return where(_spread(self._mask, x.ndim), values, same_array(x))
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether all elements of the array are computed on: nobody has asked for the mask."""
+        return self._elements is None
 
     def _combined(self, function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
         """Return a ufunc of selections through one mask, and of what is broadcast to every element."""
@@ -48,56 +68,83 @@ class Selection:
         for x in operands:
             if type(x) is Selection:
                 alike = _same(x._mask, self._mask) and x._array.shape == self._array.shape
-                arrays.append(x._array if alike else None)
+                arrays.append(x._array if alike and x._is_whole else None)
             else:
                 x = as_array(x)
                 arrays.append(x if len(type_of(x).shape) <= inner else None)
         result = None if any(x is None for x in arrays) else function(*arrays)
         if type(result) is not Tracer or result.shape != self._array.shape:
-            raise self._error
+            return function(*map(_taken, operands))
         return Selection(result, self._mask, self._error)
 
     def __array_ufunc__(self, function: Any, method: str, *operands: Any, **kwargs: Any) -> Any:
         if method != "__call__" or kwargs or function.nout != 1 or function.signature:
-            raise self._error
+            return getattr(function, method)(*map(_taken, operands), **kwargs)
         return self._combined(function, operands)
 
     @api_boundary
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if not self._reduces(function, args, kwargs):
+            return function(*map(_taken, args), **{k: _taken(x) for k, x in kwargs.items()})
         axis = kwargs.get("axis", args[1] if len(args) > 1 else None)
-        if function not in REDUCTIONS or args[0] is not self or len(args) > 2 or "where" in kwargs:
-            raise self._error
-        if axis is not None and (axis != 0 or self._mask.ndim != 1):
-            raise self._error
         mask = _spread(self._mask, self._array.ndim)
         if function is np.count_nonzero:
-            return np.sum((self._array != 0) & mask, axis=axis)
+            return np.sum(np.not_equal(self._array, 0) & mask, axis=axis)
         given = {k: x for k, x in kwargs.items() if k != "axis"}
         return function(self._array, axis=axis, where=mask, **given)
 
+    def _reduces(self, function: Any, args: Any, kwargs: Any) -> bool:
+        """Whether a function of NumPy is a reduction of this alone, which needs no number of elements."""
+        if function not in REDUCTIONS or args[0] is not self or len(args) > 2 or "where" in kwargs:
+            return False
+        axis = kwargs.get("axis", args[1] if len(args) > 1 else None)
+        along = axis is None or (type(axis) is int and axis == 0 and self._mask.ndim == 1)
+        return along and self._is_whole
+
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(name) if name.startswith("__") else self._error
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.taken_elements(), name)
 
-    def _refuse(self, *_: Any) -> Any:
-        raise self._error
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.taken_elements()[key] = value
 
-    __len__ = __iter__ = __getitem__ = __setitem__ = __bool__ = __float__ = __int__ = _refuse
-    __array__ = __index__ = __contains__ = __complex__ = _refuse
-    __round__ = __trunc__ = __floor__ = __ceil__ = _refuse
-    __divmod__ = __rdivmod__ = __matmul__ = __rmatmul__ = _refuse
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self.taken_elements().__array__(dtype, copy)
+
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"<elements of {self._array._type} for which a mask without values holds>"
 
 
-def selection(x: Tracer, mask: Any, error: ConcretizationError) -> Selection:
-    """Return ``x[mask]``, or raise `error` if the key is no mask of leading axes of `x`."""
+def selection(x: Tracer, mask: Any, error: ConcretizationError) -> Any:
+    """Return ``x[mask]``; if the key is more than a mask of leading axes of `x`, the masks in it are asked for, or `error` is raised."""
     fits = type(mask) is Tracer and mask.dtype == bool and (mask.ndim or not x.ndim)
     if not fits or mask.shape != x.shape[: mask.ndim]:
-        raise error
+        return _at_values(x, mask, error)
     one = np.ones((), x.dtype)
     return Selection(where(_spread(mask, x.ndim), same_array(x), one), same_array(mask), error)
+
+
+def _at_values(x: Tracer, key: Any, error: ConcretizationError) -> Any:
+    """Return ``x[key]`` for the values of the masks in `key`; raise `error` if they have none."""
+    parts = key if type(key) is tuple else (key,)
+    values = [asked(p) if type(p) is Tracer and p.dtype == bool else p for p in parts]
+    is_mask = [type(p) is Tracer and p.dtype == bool for p in parts]
+    if not any(is_mask) or any(
+        m and type(v) is Tracer for m, v in zip(is_mask, values, strict=True)
+    ):
+        raise error
+    known = tuple([to_host(v) if m else v for m, v in zip(is_mask, values, strict=True)])
+    return x[known if type(key) is tuple else known[0]]  # type: ignore[index]
+
+
+def _taken(x: Any) -> Any:
+    """Return an argument with elements in place of selections."""
+    if type(x) in (list, tuple):
+        return type(x)(map(_taken, x))
+    return x.taken_elements() if type(x) is Selection else x
 
 
 def _spread(mask: Tracer, ndim: int) -> Any:
@@ -142,6 +189,26 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
 
 for _function in (np.sum, np.mean, np.prod, np.any, np.all):
     setattr(Selection, _function.__name__, _reduction(_function))
+
+
+def _of_elements(function: Callable[..., Any], reflected: bool = False) -> Callable[..., Any]:
+    """Return the method that does what a function does for the elements."""
+
+    def method(self: Selection, *others: Any) -> Any:
+        return function(*map(_taken, (*others, self) if reflected else (self, *others)))
+
+    return method
+
+
+for _name in ("bool", "complex", "float", "int", "iter", "len", "round"):
+    setattr(Selection, f"__{_name}__", _of_elements(getattr(builtins, _name)))
+for _name in ("ceil", "floor", "trunc"):
+    setattr(Selection, f"__{_name}__", _of_elements(getattr(math, _name)))
+for _name in ("contains", "getitem", "index"):
+    setattr(Selection, f"__{_name}__", _of_elements(getattr(operator, _name)))
+for _name, _operate in {"divmod": divmod, "matmul": operator.matmul}.items():
+    setattr(Selection, f"__{_name}__", _of_elements(_operate))
+    setattr(Selection, f"__r{_name}__", _of_elements(_operate, reflected=True))
 
 
 def operator_of(primitive: Function, reflected: bool = False) -> Callable[..., Any]:

@@ -195,9 +195,11 @@ class Methods:
     def __setitem__(self: Any, key: Any, value: Any) -> None:
         try:
             check_writable(self)
-            if type(value) is Selection:
-                assign(self, value.assigned(self, key))
+            whole = value.assigned(self, key) if type(value) is Selection else None
+            if whole is not None:
+                assign(self, whole)
             else:
+                value = value.taken_elements() if type(value) is Selection else value
                 memory = value._memory if type(value) is Tracer else None
                 if type(memory) is View and memory.root is self:
                     from fungrad.core.refusals import check_not_shuffled  # few programs need it

@@ -64,6 +64,8 @@ def as_array(x: Any) -> Any:
     cls = type(x)
     if cls is Tracer or cls is np.ndarray or cls in PYTHON_SCALARS:
         return x
+    if hasattr(cls, "taken_elements"):
+        return x.taken_elements()
     if has_own_rules(cls):
         type_of(x)  # which refuses it
     if (known := python_number(x)) is not None:

@@ -210,6 +210,8 @@ def output_variables(trace: Trace, leaves: Sequence[Any], label: str) -> list[in
         if type(x) is Tracer and x._owner is trace:
             variables.append(x._variable)
             continue
+        if hasattr(type(x), "taken_elements"):  # of an array, by a mask that had no value
+            x = x.taken_elements()
         if type(x) is not Tracer and not is_array(x):
             raise no_result(x, label)
         variables.append(trace.lift(_narrow(x) if settings.get().narrow else x)._variable)

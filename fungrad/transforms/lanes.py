@@ -173,7 +173,9 @@ class Way:
         from fungrad.core.refusals import refused  # which most programs do not need
 
         trace = self._trace
-        reason = "it comes of an effect, which has happened for all of them and must not happen again"
+        reason = (
+            "it comes of an effect, which has happened for all of them and must not happen again"
+        )
         if self._meets is not None:
             reason = (
                 f"they communicate, by `{trace.equations[self._meets][0].name}` at {describe_source(trace.sources[self._meets])}, "

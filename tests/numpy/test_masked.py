@@ -111,7 +111,7 @@ def test_program(f):
         lambda x: x[x > 0, None],
     ],
 )
-def test_what_needs_the_number_of_elements_says_so(f):
+def test_what_needs_the_number_of_elements_says_so(f, as_written):
     with pytest.raises((fg.ConcretizationError, IndexError), match=r"boolean mask|boolean index"):
         fg.jit(f)(X)
 
@@ -126,7 +126,7 @@ def test_shifts():
     np.testing.assert_array_equal(fg.jit(f)(n), f(n))
 
 
-def test_rows():
+def test_rows(as_written):
     np.testing.assert_allclose(
         fg.jit(lambda x: np.sum(x[x[:, 0] > 0] * 2, axis=0))(X), (X[X[:, 0] > 0] * 2).sum(0)
     )
