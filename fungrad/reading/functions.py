@@ -6,6 +6,7 @@ import functools
 import os
 import sys
 import weakref
+from collections.abc import Iterator
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
 from typing import Any
 
@@ -13,7 +14,8 @@ import numpy as np
 
 from fungrad.core.tracer import Tracer, current_trace, innermost_trace
 from fungrad.core.transformed import Portable
-from fungrad.reading.rewriting import rewritten
+from fungrad.reading.rewriting import rewritten, strictly_rewritten
+from fungrad.reading.sites import NotRecorded
 from fungrad.reading.source import Unreadable, definition_of
 from fungrad.reading.tables import Table
 
@@ -34,11 +36,13 @@ class Reading:
         Why it was not read; "" if it was.
     """
 
-    __slots__ = ("alive", "code", "why")
+    __slots__ = ("alive", "code", "original", "strict", "why")
 
-    def __init__(self, code: CodeType | None, why: str = "") -> None:
+    def __init__(self, original: CodeType, code: CodeType | None, why: str = "") -> None:
+        self.original = original
         self.code = code
         self.why = why
+        self.strict: CodeType | NotRecorded | None = None
         self.alive: weakref.ref[CodeType]
 
 
@@ -55,28 +59,49 @@ class Readings:
         if found is not None and found.alive() is code:
             return found
         made = _made(function)
-        key, by_id = id(code), self._by_id
-        made.alive = weakref.ref(code, lambda _: by_id.pop(key, None))
-        by_id[key] = made
-        if made.code is not None:  # it is not to be read again
-            again = Reading(None, "it has been read")
-            own, own_key = made.code, id(made.code)
-            again.alive = weakref.ref(own, lambda _: by_id.pop(own_key, None))
-            by_id[own_key] = again
+        self._keep(code, made)
+        if made.code is not None:  # it is not to be read again, nor are the functions inside it
+            for own, original in _pairs(made.code, code):
+                self._keep(own, Reading(original, None, "it has been read"))
         return made
+
+    def _keep(self, code: CodeType, reading: Reading) -> None:
+        key, by_id = id(code), self._by_id
+        reading.alive = weakref.ref(code, lambda _: by_id.pop(key, None))
+        by_id[key] = reading
+
+
+def _pairs(new: CodeType, original: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
+    """Yield the code of a function that was read, and of those inside it, with what each was made of."""
+    waiting = [(new, original)]
+    while waiting:
+        pair = waiting.pop()
+        yield pair
+        inside = {_begins(x): x for x in pair[1].co_consts if isinstance(x, CodeType)}
+        for x in pair[0].co_consts:
+            if isinstance(x, CodeType) and _begins(x) in inside:
+                waiting.append((x, inside[_begins(x)]))
+
+
+def _begins(code: CodeType) -> tuple[str, int, tuple[int, int]]:
+    """Return the name of a function and where its text begins."""
+    places = [(line, column) for line, _, column, _ in code.co_positions() if line and column]
+    return code.co_name, code.co_firstlineno, min(places, default=(0, 0))
 
 
 def _made(function: FunctionType) -> Reading:
     code = function.__code__
     if is_left_alone(function.__module__, code.co_filename):
-        return Reading(None, "it belongs to a library that takes traced arrays, or is compiled")
+        return Reading(
+            code, None, "it belongs to a library that takes traced arrays, or is compiled"
+        )
     try:
         node, imported = definition_of(code, function.__globals__)
-        return Reading(rewritten(node, function, imported))
+        return Reading(code, rewritten(node, function, imported))
     except Unreadable as reason:
-        return Reading(None, str(reason))
+        return Reading(code, None, str(reason))
     except RecursionError:
-        return Reading(None, "its expressions are nested too deeply")
+        return Reading(code, None, "its expressions are nested too deeply")
 
 
 _ALONE = frozenset(["fungrad", "numpy", "scipy", "cupy", "jax", "torch", "autograd", "optree"])
@@ -135,6 +160,42 @@ def _with_code(function: FunctionType, code: CodeType) -> FunctionType:
     made.__dict__ = function.__dict__
     made.__annotations__ = function.__annotations__
     return made
+
+
+def strict(function: FunctionType) -> FunctionType | None:
+    """Return the function to call where nothing but computing may happen; None if it cannot be read.
+
+    Raises
+    ------
+    NotRecorded
+        If it does more.
+    """
+    reading = _readings.of(function)
+    if reading.strict is None:
+        if is_left_alone(function.__module__, function.__code__.co_filename):
+            return None
+        try:
+            node, imported = definition_of(reading.original, function.__globals__)
+        except Unreadable:
+            return None
+        try:
+            reading.strict = strictly_rewritten(node, _with_original(function, reading), imported)
+        except NotRecorded as reason:
+            reading.strict = reason
+    if isinstance(reading.strict, NotRecorded):
+        raise NotRecorded(str(reading.strict))
+    return _with_code(function, reading.strict)
+
+
+def _with_original(function: FunctionType, reading: Reading) -> FunctionType:
+    if function.__code__ is reading.original:
+        return function
+    return _with_code(function, reading.original)
+
+
+def stand_in_of(x: Any) -> Any:
+    """Return what stands for a function or class of a library; None if nothing does."""
+    return _table.get(x)
 
 
 def called(x: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -12,9 +11,12 @@ import numpy as np
 from fungrad.compat.numpy import stand_ins
 from fungrad.reading.filling import filled_names
 from fungrad.reading.scope import UNKNOWN, Scope
+from fungrad.reading.sites import Origin
 from fungrad.reading.source import Definition, compiled
+from fungrad.reading.statements import Statements
+from fungrad.reading.strict import FRAMES, check_strict
 
-__all__ = ["rewritten"]
+__all__ = ["Rewriter", "rewritten", "strictly_rewritten", "with_constants"]
 
 METHODS = frozenset(
     name
@@ -29,12 +31,35 @@ CREATING = frozenset(id(getattr(np, name)) for name in stand_ins.CREATING)
 
 def rewritten(node: Definition, function: FunctionType, imported: list[str]) -> CodeType | None:
     """Return the code of a function with what it needs put in; None if it needs nothing."""
-    scope = Scope(node, function)
-    rewriter = Rewriter(scope, filled_names(node))
-    new = rewriter.visit(copy.deepcopy(node))
+    rewriter = Rewriter(Scope(node, function), filled_names(node), Origin(function))
+    return _compiled(rewriter, node, function, imported)
+
+
+def strictly_rewritten(node: Definition, function: FunctionType, imported: list[str]) -> CodeType:
+    """Return the code of a function that is called where nothing but computing may happen.
+
+    Raises
+    ------
+    NotRecorded
+        If something else is written in it.
+    """
+    body = [ast.Expr(node.body)] if isinstance(node, ast.Lambda) else node.body
+    check_strict(body)
+    rewriter = Rewriter(Scope(node, function), filled_names(node), Origin(function), strict=True)
+    return _compiled(rewriter, node, function, imported) or function.__code__
+
+
+def _compiled(
+    rewriter: Rewriter, node: Definition, function: FunctionType, imported: list[str]
+) -> CodeType | None:
+    rewriter.calls_only = any(isinstance(x, ast.Name) and x.id in FRAMES for x in ast.walk(node))
+    if isinstance(node, ast.Lambda):
+        node.body = rewriter.visit(node.body)
+    else:
+        node.body = rewriter.block(node.body, None)
     if not rewriter.constants:
         return None
-    code = compiled(new, function.__code__, imported)
+    code = compiled(node, function.__code__, imported)
     return with_constants(code, rewriter.constants)
 
 
@@ -49,7 +74,7 @@ def with_constants(code: CodeType, constants: dict[str, Any]) -> CodeType:
     return code.replace(co_consts=tuple(made))
 
 
-class Rewriter(ast.NodeTransformer):
+class Rewriter(Statements):
     """Puts calls of what asks into a definition.
 
     Parameters
@@ -58,24 +83,19 @@ class Rewriter(ast.NodeTransformer):
         The names of the function.
     filled
         The variables whose arrays are assigned to.
+    origin
+        The function, for its loops and branches.
+    strict
+        Whether nothing but computing may happen.
     """
 
-    def __init__(self, scope: Scope, filled: frozenset[str]) -> None:
+    def __init__(
+        self, scope: Scope, filled: frozenset[str], origin: Origin, strict: bool = False
+    ) -> None:
+        super().__init__(origin)
         self.scope = scope
         self.filled = filled
-        self.constants: dict[str, Any] = {}
-
-    def hook(self, name: str, *operands: ast.expr, at: ast.AST) -> ast.expr:
-        """Return the call of a function of `hooks`, which stands in the code as a constant."""
-        from fungrad.reading import functions
-
-        key = f"\0fungrad.{name}"
-        self.constants[key] = getattr(functions, name)
-        call = ast.Call(ast.Constant(key), list(operands), [])
-        for each in ast.walk(call):
-            if isinstance(each, ast.expr) and not hasattr(each, "lineno"):
-                ast.copy_location(each, at)
-        return call
+        self.strict = strict
 
     # Calls
 
@@ -85,6 +105,9 @@ class Rewriter(ast.NodeTransformer):
         takes_functions = _takes_functions(target)
         creates = id(target) in CREATING
         self.generic_visit(node)
+        if self.strict:
+            node.func = self.hook("strictly_called", node.func, at=node.func)
+            return node
         if takes_functions:
             node.args = [self._callback(x) for x in node.args]
             for keyword in node.keywords:
@@ -144,6 +167,20 @@ class Rewriter(ast.NodeTransformer):
             node.value = self._new(node.value)
         return node
 
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        self.generic_visit(node)
+        if not self.strict or not isinstance(node.target, ast.Name):
+            return node
+        name = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
+        check = ast.Expr(self.hook("updated", name, at=node))
+        return [ast.copy_location(check, node), node]  # type: ignore[return-value]
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        self.generic_visit(node)
+        if self.strict and not isinstance(node.ctx, ast.Load):
+            node.value = self.hook("written", node.value, at=node.value)
+        return node
+
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         self.generic_visit(node)
         if (
@@ -178,7 +215,7 @@ class Rewriter(ast.NodeTransformer):
         return node
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
-        self.generic_visit(node)
+        self._comprehension(node)
         node.elt = self._new(node.elt)
         return node
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from types import CodeType
 from typing import Any
 
-__all__ = ["Definition", "Unreadable", "compiled", "definition_of", "first_code"]
+__all__ = ["Definition", "Unreadable", "compiled", "definition_of", "statements_compiled"]
 
 Definition = ast.FunctionDef | ast.Lambda
 
@@ -186,6 +186,30 @@ def compiled(node: Definition, code: CodeType, imported: Sequence[str] = ()) -> 
         result = first_code(result, owner)
     result = first_code(result, code.co_name)
     return result.replace(co_firstlineno=code.co_firstlineno, co_qualname=code.co_qualname)
+
+
+def statements_compiled(
+    body: list[ast.stmt], code: CodeType, name: str, names: Sequence[str]
+) -> CodeType:
+    """Return the code of a function of some variables, whose body is taken from that of the function of `code`."""
+    arguments = ast.arguments([], [ast.arg(x) for x in names], None, [], [], None, [])
+    inner: ast.stmt = ast.FunctionDef(name=name, args=arguments, body=body, decorator_list=[])
+    inner.lineno, inner.col_offset = body[0].lineno, 0
+    inner.end_lineno, inner.end_col_offset = body[-1].end_lineno, body[-1].end_col_offset
+    if hasattr(ast, "type_param"):
+        inner.type_params = []  # type: ignore[attr-defined]
+    owner = _class_of(code)
+    if owner:
+        inner = ast.ClassDef(name=owner, bases=[], keywords=[], body=[inner], decorator_list=[])
+        if hasattr(ast, "type_param"):
+            inner.type_params = []  # type: ignore[attr-defined]
+    module = ast.Module([inner], [])
+    ast.fix_missing_locations(module)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        whole = compile(module, code.co_filename, "exec", code.co_flags & FUTURE, dont_inherit=True)
+    result = first_code(whole, owner) if owner else whole
+    return first_code(result, name).replace(co_qualname=code.co_qualname)
 
 
 def first_code(code: CodeType, name: str) -> CodeType:

@@ -121,7 +121,7 @@ def cond(
         return _one_of("cond", not value, _NAMES, (true_fun, false_fun), operands)
     # The first branch is that of 0.
     which = Cast(_counting())(logical_not(Cast(np.dtype(bool))(pred)))
-    return _choose("cond", which, _NAMES, (true_fun, false_fun), operands)
+    return choose("cond", which, _NAMES, (true_fun, false_fun), operands)
 
 
 @overload
@@ -179,7 +179,7 @@ def switch(
     dtype = _counting()
     index = index if index.dtype == dtype else Cast(dtype)(index)
     which = clamp(full(ArrayType((), dtype), 0), index, full(ArrayType((), dtype), last))
-    return _choose("switch", which, names, branches, operands)
+    return choose("switch", which, names, branches, operands)
 
 
 def _counting() -> np.dtype[Any]:
@@ -268,7 +268,7 @@ def _call(label: str, function: Callable[..., Any], operands: Sequence[Any]) -> 
     return closed(*operands)
 
 
-def _choose(
+def choose(
     label: str,
     which: Any,
     names: Sequence[str],

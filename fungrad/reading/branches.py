@@ -1,0 +1,153 @@
+"""An `if` whose condition has no value: both ways are traced, and the program chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fungrad.core import tree
+from fungrad.core.state import holding
+from fungrad.core.tracer import Tracer, innermost_trace
+from fungrad.core.types import is_array
+from fungrad.primitives.elementwise import Cast, logical_not
+from fungrad.programs.loops.cond import choose
+from fungrad.reading.hooks import UNBOUND
+from fungrad.reading.sites import NotRecorded, Site
+from fungrad.reading.strict import EXIT, body_level
+from fungrad.reading.variables import Filled, own_copy, without_hidden
+
+__all__ = [
+    "NOT_TRACEABLE",
+    "apart",
+    "branch",
+    "choice",
+    "choose_between",
+    "together",
+    "within_body",
+]
+
+Way = Callable[..., Any]
+
+NOT_TRACEABLE = (NotRecorded, Exception)
+"""What ends the attempt to trace a body: Python then runs it, and raises again what was an error of the user's."""
+
+
+def branch(site: Site, test: Any, variables: dict[str, Any]) -> Any:
+    """Return the new values of the variables that an `if` assigns, or an `EXIT` of one that may leave; None if Python is to go on."""
+    if test.shape or test.dtype.kind == "c":
+        return None
+    variables = without_hidden(variables)
+    try:
+        return _recorded(site, test, variables)
+    except NOT_TRACEABLE as reason:
+        site.note(reason)
+        return None
+
+
+def _recorded(site: Site, test: Any, variables: dict[str, Any]) -> Any:
+    known = {name: variables[name] for name in site.names if name in variables}
+    filled = Filled(site, known)
+    wanted = [name for name in site.stored if name not in site.temporary]
+    if site.leaves and not site.placed.in_loop:
+        wanted = []  # the function ends there
+    ways = [_Way(site, part, filled, known, wanted) for part in ("then", "else")]
+    arrays, leaves = choose_between(test, *ways, filled.arrays)
+    if ways[0].kind != ways[1].kind:  # one of them leaves the loop
+        for way in ways:
+            way.kind_is_result = True
+        arrays, leaves = choose_between(test, *ways, filled.arrays)
+    kind, value, results = together(ways[0].end, ways[1].end, leaves)
+    filled.assign(arrays)
+    new = dict(zip(wanted, results, strict=True))
+    for name in filled.names:
+        if name in new and new[name] is None:
+            new[name] = known[name]
+    if site.leaves:
+        return EXIT(kind if ways[0].kind_is_result else ways[0].kind, value, {**variables, **new})
+    return tuple([new.get(name, known.get(name, UNBOUND)) for name in site.assigned])
+
+
+class _Way:
+    """One way of a branch, as a function of the arrays that the branch writes to."""
+
+    def __init__(
+        self, site: Site, part: str, filled: Filled, known: dict[str, Any], wanted: Sequence[str]
+    ) -> None:
+        self._form = site.form(part, tuple(known))
+        self._filled, self._known, self._wanted = filled, known, wanted
+        self.kind_is_result = False
+        self.kind: Any = None
+        self.end: Any = None
+        self.__name__ = f"the `{part}`"
+
+    def __call__(self, arrays: Sequence[Any]) -> Any:
+        arrays = [own_copy(x) for x in arrays]
+        with within_body():
+            kind, value, after = self._form(**self._filled.given(self._known, arrays))
+        results = []
+        for name in self._wanted:
+            x = after.get(name, UNBOUND)
+            results.append(x if self._filled.rebound(name, x, arrays) else None)
+        if type(kind) is Tracer:
+            self.kind_is_result = True
+        self.kind = None if type(kind) is Tracer else kind
+        leaves, self.end = apart((kind if self.kind_is_result else None, value, results))
+        return list(arrays), leaves
+
+
+def within_body() -> holding[int]:
+    """Context in which a body is traced: arrays of the trace that is open now may be written to."""
+    trace = innermost_trace()
+    return holding(body_level, 0 if trace is None else trace.level)
+
+
+def apart(x: Any) -> tuple[list[Any], Any]:
+    """Return the arrays in what a way ends with, and the rest."""
+    leaves, structure = tree.flatten(x, is_leaf=lambda y: y is None)
+    dynamic = [y for y in leaves if is_array(y)]
+    static = [None if is_array(y) else (y,) for y in leaves]
+    return dynamic, (structure, static)
+
+
+def together(first: Any, second: Any, leaves: Sequence[Any]) -> Any:
+    """Return what two ways end with in common, with the arrays that were chosen."""
+    (structure, static), (other, rest) = first, second
+    if structure != other or len(static) != len(rest):
+        raise NotRecorded("the two ways end with other structures")
+    arrays, made = iter(leaves), []
+    for a, b in zip(static, rest, strict=True):
+        if (a is None) is not (b is None) or (a is not None and a[0] is not b[0]):
+            raise NotRecorded("the two ways end with values that are no arrays, and differ")
+        made.append(next(arrays) if a is None else a[0])
+    return tree.unflatten(structure, made)
+
+
+def choose_between(test: Any, x: Way, y: Way, arrays: Sequence[Any]) -> Any:
+    """Return what one of two functions of arrays returns."""
+    which = Cast(np.dtype(np.int64))(logical_not(Cast(np.dtype(bool))(test)))
+    results = choose("if", which, ("the `if`", "the `else`"), (x, y), (list(arrays),))
+    return results
+
+
+def choice(test: Any, x: Callable[[], Any], y: Callable[[], Any]) -> Any:
+    """Return ``x() if test else y()`` for a test without a value; Python asks for it if there is no other way."""
+    if not test.shape and test.dtype.kind != "c":
+        ends: list[Any] = []
+
+        def way(function: Callable[[], Any]) -> Way:
+            def run(arrays: Any) -> Any:
+                with within_body():
+                    leaves, end = apart(function())
+                ends.append(end)
+                return leaves
+
+            return run
+
+        try:
+            leaves = choose_between(test, way(x), way(y), [])
+            return together(*ends[-2:], leaves)
+        except NOT_TRACEABLE:
+            pass
+    return x() if test else y()

@@ -1,0 +1,145 @@
+"""What functions that were read call beside what is written in them, by the names that `Statements.hook` uses."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.tracer import Tracer, current_trace
+from fungrad.reading import functions, strict
+from fungrad.reading.sites import PATIENCE, Site
+from fungrad.reading.symbols import is_symbolic
+
+__all__ = ["HOOKS", "UNBOUND", "Rows"]
+
+UNBOUND: Any = object()
+"""The value of a variable that has none."""
+
+
+class Rows:
+    """What a loop goes over: `zip`, `enumerate`, `reversed` or `range`, with what they are made of."""
+
+    __slots__ = ("kind", "parts")
+
+    def __init__(self, kind: Any, parts: tuple[Any, ...]) -> None:
+        self.kind = kind
+        self.parts = parts
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.kind(*self.parts))
+
+
+_KINDS = (builtins.zip, builtins.enumerate, builtins.reversed)
+
+
+def rows(kind: Any, *parts: Any) -> Any:
+    """Return what a loop goes over: Python's own iterator, unless a trace may take the loop."""
+    if current_trace.get() is not None:
+        if kind is range and any(map(is_symbolic, parts)):
+            return Rows(kind, parts)
+        if kind in _KINDS and all(type(x) in _SIZED for x in parts):
+            return Rows(kind, parts)
+    return kind(*parts)
+
+
+_SIZED = frozenset([range, list, tuple, np.ndarray, Tracer, Rows, int])
+
+LEAST = 8
+"""Rounds from which on a loop may be recorded as one."""
+
+
+def ready(site: Site, over: Any) -> bool:
+    """Whether a loop may be recorded as one equation, as far as can be told at once."""
+    if current_trace.get() is None or site.failures >= PATIENCE:
+        return False
+    kind = type(over)
+    if kind is range or kind is list or kind is tuple:
+        return len(over) >= LEAST
+    return kind is Rows or (kind is Tracer and bool(over._type.shape)) or kind is np.ndarray
+
+
+def may_repeat(site: Site) -> bool:
+    """Whether a `while` may be recorded as one equation, as far as can be told at once."""
+    return current_trace.get() is not None and site.failures < PATIENCE
+
+
+def both(x: Any, y: Any) -> Any:
+    """Return ``x and y``; of an `x` without a value, `y` where it is true."""
+    return y if not is_symbolic(x) else _selected(x, y, x)
+
+
+def either(x: Any, y: Any) -> Any:
+    """Return ``x or y``; of an `x` without a value, `y` where it is false."""
+    return y if not is_symbolic(x) else _selected(x, x, y)
+
+
+def _selected(condition: Any, x: Any, y: Any) -> Any:
+    import fungrad.numpy as fnp
+
+    if getattr(x, "shape", ()) or getattr(y, "shape", ()):
+        return x if condition else y  # an error, or a question for the value
+    if type(x) is bool or type(y) is bool or x.dtype == y.dtype == bool:
+        return fnp.where(condition, x, y)
+    return fnp.where(fnp.asarray(condition) != 0, x, y)
+
+
+def negated(x: Any) -> Any:
+    """Return ``not x`` of an `x` without a value."""
+    import fungrad.numpy as fnp
+
+    return fnp.logical_not(x) if not x.shape else not x
+
+
+def chosen(test: Any, x: Callable[[], Any], y: Callable[[], Any]) -> Any:
+    """Return ``x() if test else y()``, for a test without a value."""
+    from fungrad.reading.branches import choice
+
+    return choice(test, x, y)
+
+
+def branch(site: Site, test: Any, variables: dict[str, Any]) -> Any:
+    """Return the outcome of an `if` as `branches.branch` does."""
+    from fungrad.reading import branches
+
+    return branches.branch(site, test, variables)
+
+
+def loop(site: Site, over: Any, variables: dict[str, Any]) -> Any:
+    """Return the outcome of a `for` as `loops.loop` does."""
+    from fungrad.reading import loops
+
+    return loops.loop(site, over, variables)
+
+
+def repeat(site: Site, variables: dict[str, Any]) -> Any:
+    """Return the outcome of a `while` as `loops.repeat` does."""
+    from fungrad.reading import loops
+
+    return loops.repeat(site, variables)
+
+
+HOOKS: dict[str, Any] = {
+    "EXIT": strict.EXIT,
+    "both": both,
+    "branch": branch,
+    "called": functions.called,
+    "callback": functions.callback,
+    "chosen": chosen,
+    "either": either,
+    "filled": functions.filled,
+    "is_symbolic": is_symbolic,
+    "locals": builtins.locals,
+    "loop": loop,
+    "may_repeat": may_repeat,
+    "negated": negated,
+    "ready": ready,
+    "repeat": repeat,
+    "rows": rows,
+    "strictly_called": strict.strictly_called,
+    "updated": strict.updated,
+    "written": strict.written,
+}
+"""The functions by name."""

@@ -1,0 +1,255 @@
+"""Loops that are recorded as one equation: the body is traced once, for a symbolic round."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import fungrad.numpy as fnp
+from fungrad.core import tree
+from fungrad.core.tracer import Tracer
+from fungrad.core.types import is_array, type_of
+from fungrad.primitives.elementwise import Cast
+from fungrad.programs.closing import NotTraced
+from fungrad.programs.loops.carry import leaves_of
+from fungrad.programs.loops.loops import recorded_loop
+from fungrad.reading.branches import NOT_TRACEABLE, choose_between, within_body
+from fungrad.reading.hooks import UNBOUND, Rows
+from fungrad.reading.sites import ROW, NotRecorded, Site
+from fungrad.reading.variables import Filled, is_dynamic, own_copy, without_hidden
+from fungrad.reading.whole import check_whole_numbers
+
+__all__ = ["loop", "repeat"]
+
+LEAST_WORK = 40
+"""Rounds times operations of the body below which a loop is unrolled: tracing it once takes as long."""
+
+
+def loop(site: Site, over: Any, variables: dict[str, Any]) -> Any:
+    """Return the new values of the variables that a `for` assigns; None if Python is to run it."""
+    variables = without_hidden(variables)
+    try:
+        rows = rows_of(over)
+        if rows is None or rows.count * site.work < LEAST_WORK or rows.count < 3:
+            return None
+        known = {name: variables[name] for name in site.names if name in variables}
+        if not rows.traced and not any(map(_holds_tracer, known.values())):
+            return None
+        return _Loop(site, rows, known).outcome()
+    except NOT_TRACEABLE as reason:
+        site.note(reason)
+        return None
+
+
+def repeat(site: Site, variables: dict[str, Any]) -> Any:
+    """Return the new values of the variables that a `while` assigns; None if Python is to run it."""
+    return None
+
+
+def _holds_tracer(x: Any) -> bool:
+    if type(x) is Tracer:
+        return True
+    if type(x) in (list, tuple, dict):
+        return any(type(y) is Tracer for y in tree.leaves(x))
+    kept = getattr(x, "__dict__", None)
+    return type(kept) is dict and any(type(y) is Tracer for y in kept.values())
+
+
+class RowsOf:
+    """The rows that a loop goes over.
+
+    Attributes
+    ----------
+    count
+        How many there are.
+    arrays
+        Arrays of which a row is handed to each round.
+    row
+        What the user's variable is in a round, of the rows of these.
+    last
+        What it is in the last round.
+    traced
+        Whether one of the arrays is.
+    """
+
+    def __init__(
+        self,
+        count: int,
+        arrays: list[Any],
+        row: Callable[[Sequence[Any]], Any],
+        last: Callable[[], Any],
+    ) -> None:
+        self.count = count
+        self.arrays = arrays
+        self.row = row
+        self.last = last
+        self.traced = any(type(x) is Tracer for x in arrays)
+
+
+WHOLE = Cast(np.dtype(np.int64), True)
+
+
+def rows_of(over: Any) -> RowsOf | None:
+    """Return what a loop goes over; None if it is nothing that a program can go over."""
+    kind = type(over)
+    if kind is range:
+        counted = np.arange(over.start, over.stop, over.step)
+        return RowsOf(len(over), [counted], lambda xs: WHOLE(xs[0]), lambda: over[-1])
+    if kind in (np.ndarray, Tracer):
+        if not over.ndim or over.dtype.kind not in "biufc":
+            return None
+        return RowsOf(len(over), [over], lambda xs: xs[0], lambda: over[-1])
+    if kind in (list, tuple):
+        return _of_list(over)
+    return _of_parts(over) if kind is Rows else None
+
+
+def _of_list(over: Any) -> RowsOf | None:
+    """Return the rows of a list of arrays of one type."""
+    if not over or not all(is_array(x) for x in over):
+        return None
+    types = {type_of(x) for x in over}
+    if len(types) > 1:
+        return None
+    weak = next(iter(types)).weak
+    made: Any = fnp.stack([fnp.asarray(x) for x in over])
+    cast = Cast(made.dtype, weak)
+    return RowsOf(len(over), [made], lambda xs: cast(xs[0]) if weak else xs[0], lambda: over[-1])
+
+
+def _of_parts(over: Rows) -> RowsOf | None:
+    if over.kind is builtins.range:
+        return None
+    if over.kind is builtins.enumerate:
+        first = over.parts[1] if len(over.parts) > 1 else 0
+        part = rows_of(over.parts[0])
+        if part is None or type(first) is not int:
+            return None
+        numbers = rows_of(range(first, first + part.count))
+        assert numbers is not None
+        return _zipped([numbers, part])
+    parts = [rows_of(x) for x in over.parts]
+    if any(x is None for x in parts):
+        return None
+    if over.kind is builtins.zip:
+        return _zipped(parts)  # type: ignore[arg-type]
+    (part,) = parts
+    assert part is not None
+    if type(over.parts[0]) is Rows:
+        return None
+    first_of = over.parts[0]
+    return RowsOf(part.count, [x[::-1] for x in part.arrays], part.row, lambda: first_of[0])
+
+
+def _zipped(parts: list[RowsOf]) -> RowsOf:
+    count = min([x.count for x in parts])
+    whole = all(x.count == count for x in parts)
+    sizes = [len(x.arrays) for x in parts]
+
+    def row(xs: Sequence[Any]) -> Any:
+        values, start = [], 0
+        for part, size in zip(parts, sizes, strict=True):
+            values.append(part.row(xs[start : start + size]))
+            start += size
+        return tuple(values)
+
+    def last() -> Any:
+        if whole:
+            return tuple([x.last() for x in parts])
+        return row([y[count - 1] for x in parts for y in x.arrays])
+
+    return RowsOf(count, [y[:count] for x in parts for y in x.arrays], row, last)
+
+
+class _Loop:
+    """A `for` that is being recorded."""
+
+    def __init__(self, site: Site, rows: RowsOf, known: dict[str, Any]) -> None:
+        self.site, self.rows, self.known = site, rows, known
+        self.filled = Filled(site, known)
+        self.names = tuple([x for x in site.names if x in known])
+        self.form = site.form("body", (ROW, *self.names))
+        wanted = [x for x in site.assigned if x not in site.temporary]
+        lacking = [x for x in wanted if x not in known and x not in site.targets]
+        if lacking:
+            raise NotRecorded(f"{lacking[0]} has no value before the first round")
+        self.targets = [x for x in wanted if x in site.targets]
+        if self.targets and site.breaks:
+            raise NotRecorded(f"{self.targets[0]} is read after a loop that may break")
+        # Whole numbers that each round adds to are known in each round, and afterwards.
+        self.counters = {x: n for x, n in site.counters.items() if type(known.get(x)) is int}
+        carried = [x for x in wanted if x not in site.targets and x not in self.counters]
+        self.changing = [x for x in carried if is_dynamic(known[x])]
+        self.static = [x for x in carried if x not in self.changing]
+
+    def outcome(self) -> Any:
+        """Record the loop; return the values that the variables have after it."""
+        site, known = self.site, self.known
+        values = [None if self._is_filled(x) else known[x] for x in self.changing]
+        state = (
+            values,
+            [own_copy(x) for x in self.filled.arrays],
+            *([False] if site.breaks else []),
+        )
+        numbers = [np.arange(self.rows.count)] if self.counters else []
+        label = f"the `for` in line {site.line}"
+        init, rows = leaves_of(state, label), leaves_of([*self.rows.arrays, *numbers], label)
+        count = self.rows.count
+        outcome = recorded_loop(label, self._step, init, rows, count, check_whole_numbers)
+        if isinstance(outcome, NotTraced):
+            raise outcome.error
+        after, arrays, *_ = outcome
+        self.filled.assign(arrays)
+        result = dict(known)
+        result |= {x: y for x, y in zip(self.changing, after, strict=True) if y is not None}
+        result |= {x: known[x] + step * count for x, step in self.counters.items()}
+        if self.targets:
+            result |= site.unpacked(self.rows.last())
+        return tuple([result.get(x, UNBOUND) for x in site.assigned])
+
+    def _is_filled(self, name: str) -> bool:
+        """Whether a variable stands for an array that is written to, which is handed on as such."""
+        return name in self.filled.names
+
+    def _step(self, carried: Any, xs: Any) -> tuple[Any, Any]:
+        """Return the carry after a round, and no row."""
+        values, arrays, *broken = carried
+        given = zip(self.changing, values, strict=True)
+        variables = {**self.known, **{x: y for x, y in given if y is not None}}
+        for name, by in self.counters.items():
+            variables[name] = WHOLE(xs[-1]) * by + self.known[name]
+        row = self.rows.row(xs[: len(self.rows.arrays)])
+        if not broken:
+            after, written, _ = self._round(variables, arrays, row)
+            return (after, written), None
+
+        def leave(given: Any) -> Any:
+            return values, list(given), True
+
+        def go_on(given: Any) -> Any:
+            after, written, kind = self._round(variables, given, row)
+            return after, written, kind == 1
+
+        return tuple(choose_between(broken[0], leave, go_on, list(arrays))), None
+
+    def _round(self, variables: dict[str, Any], arrays: Any, row: Any) -> Any:
+        """Run the body; return the variables and arrays after it, and how it ended."""
+        arrays = [own_copy(x) for x in arrays]
+        given = self.filled.given(variables, arrays)
+        with within_body():
+            kind, _, after = self.form(row, *[given[x] for x in self.names])
+        for name in self.static:
+            if after.get(name, UNBOUND) is not self.known[name]:
+                raise NotRecorded(f"{name}, which is no array, changes")
+        values = []
+        for name in self.changing:
+            x = after.get(name, UNBOUND)
+            if x is UNBOUND:
+                raise NotRecorded(f"{name} loses its value")
+            if self._is_filled(name) and self.filled.rebound(name, x, arrays):
+                raise NotRecorded(f"{name} is written to, and assigned anew")
+            values.append(None if self._is_filled(name) else x)
+        return values, list(arrays), kind

@@ -1,0 +1,383 @@
+"""Loops and branches of a function that was read: where they stand, and their bodies as functions of the variables in them."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Iterator, Sequence
+from types import CodeType, FunctionType
+from typing import Any
+
+from fungrad.reading.filling import filled_names
+from fungrad.reading.source import definition_of, statements_compiled
+
+__all__ = ["BRANCH", "LOOP", "NotRecorded", "Site", "WHILE", "exits", "stored_names"]
+
+LOOP, WHILE, BRANCH = "loop", "while", "branch"
+
+PATIENCE = 3
+"""How often a loop or branch may turn out to be Python's before nobody tries any more."""
+
+
+class NotRecorded(BaseException):
+    """A loop or branch stays Python's own; the message says why. No error: nobody else catches it."""
+
+
+class Origin:
+    """The function that a loop or branch is written in.
+
+    Parameters
+    ----------
+    function
+        The outermost function that was read.
+    """
+
+    def __init__(self, function: FunctionType) -> None:
+        self.code = function.__code__
+        self.module = function.__globals__
+
+    @functools.cached_property
+    def placed(self) -> dict[tuple[str, int, int], Placed]:
+        """The loops and branches as they are written, by their kind, line and column."""
+        node, _ = definition_of(self.code, self.module)
+        body = [ast.Expr(node.body)] if isinstance(node, ast.Lambda) else node.body
+        return {place_of(x.node): x for x in _placed(body, self.code.co_name)}
+
+
+class Placed:
+    """A loop or branch as it is written.
+
+    Attributes
+    ----------
+    after
+        The statements that run after it up to the end of the function, or of the body of the loop around it; None if it
+        stands in a `with` or `try`, which must not be left by another way.
+    in_loop
+        Whether there is a loop around it.
+    name
+        The name of the function around it.
+    outside
+        The names that are read in the function outside of it.
+    """
+
+    def __init__(
+        self,
+        node: Any,
+        after: list[ast.stmt] | None,
+        in_loop: bool,
+        name: str,
+        outside: frozenset[str],
+    ) -> None:
+        self.node = node
+        self.after = after
+        self.in_loop = in_loop
+        self.name = name
+        self.outside = outside
+
+
+def place_of(node: Any) -> tuple[str, int, int]:
+    """Return what tells a statement from others of its function."""
+    return type(node).__name__, node.lineno, node.col_offset
+
+
+def _placed(body: Sequence[ast.stmt], name: str) -> Iterator[Placed]:
+    """Yield the loops and branches of a function, those of functions inside it included."""
+    whole = list(body)
+    waiting: list[tuple[Sequence[ast.stmt], list[ast.stmt] | None, bool]] = [(body, [], False)]
+    while waiting:
+        block, after, in_loop = waiting.pop()
+        for k, node in enumerate(block):
+            rest = None if after is None else [*block[k + 1 :], *after]
+            if isinstance(node, ast.For | ast.While | ast.If):
+                yield Placed(node, rest, in_loop, name, _read_outside(whole, node))
+            if isinstance(node, ast.FunctionDef):
+                yield from _placed(node.body, node.name)
+            elif isinstance(node, ast.If):
+                waiting += [(node.body, rest, in_loop), (node.orelse, rest, in_loop)]
+            elif isinstance(node, ast.For | ast.While):
+                waiting += [(node.body, [], True), (node.orelse, rest, in_loop)]
+            else:
+                for field in ("body", "orelse", "finalbody"):
+                    waiting.append((getattr(node, field, []), None, in_loop))
+                for each in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+                    waiting.append((each.body, None, in_loop))
+
+
+def _read_outside(whole: Sequence[ast.stmt], node: ast.stmt) -> frozenset[str]:
+    """Return the names that statements read, those within one of them left out."""
+    names, waiting = set(), list[ast.AST](whole)
+    while waiting:
+        each = waiting.pop()
+        if each is node:
+            continue
+        if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Store):
+            names.add(each.id)
+        elif isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name):
+            names.add(each.target.id)
+        waiting += ast.iter_child_nodes(each)
+    return frozenset(names)
+
+
+class Site:
+    """A loop or branch at its place in a function that was read.
+
+    Parameters
+    ----------
+    origin
+        The function.
+    node
+        The statement, which may be changed later.
+    """
+
+    def __init__(self, origin: Origin, node: Any) -> None:
+        self.origin = origin
+        self.place = place_of(node)
+        self.line = node.lineno
+        self.failures = 0
+        self.notes: list[str] = []
+        self._forms: dict[Any, Any] = {}
+
+    @functools.cached_property
+    def placed(self) -> Placed:
+        """The statement as it is written."""
+        return self.origin.placed[self.place]
+
+    @functools.cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names in the statement, and in what runs after it if it may be left early."""
+        return tuple(
+            sorted({x.id for s in self._statements for x in ast.walk(s) if isinstance(x, ast.Name)})
+        )
+
+    @functools.cached_property
+    def stored(self) -> tuple[str, ...]:
+        """The names that are assigned in it."""
+        return stored_names(self._statements)
+
+    @functools.cached_property
+    def assigned(self) -> tuple[str, ...]:
+        """The names that are assigned in it alone, in the order in which the function that was read takes them."""
+        node = self.placed.node
+        if isinstance(node, ast.For):
+            return stored_names([node.target, *node.body])
+        return stored_names(node.body if isinstance(node, ast.While) else [node])
+
+    @functools.cached_property
+    def targets(self) -> frozenset[str]:
+        """The names that the rows of a `for` are assigned to, and nothing else is."""
+        node = self.placed.node
+        return frozenset(stored_names([node.target])) - frozenset(stored_names(node.body))
+
+    def unpacked(self, row: Any) -> dict[str, Any]:
+        """Return what a row gives the names of a `for`."""
+        values: dict[str, Any] = {}
+        waiting = [(self.placed.node.target, row)]
+        while waiting:
+            target, x = waiting.pop()
+            if isinstance(target, ast.Name):
+                values[target.id] = x
+            else:
+                waiting += zip(target.elts, x, strict=True)
+        return values
+
+    @functools.cached_property
+    def breaks(self) -> bool:
+        """Whether the body of a loop may end it."""
+        return exits_by(self.placed.node.body, ast.Break)
+
+    @functools.cached_property
+    def work(self) -> int:
+        """How many operations a round takes, loops inside counted for ten rounds."""
+        total, waiting = 0, [(x, 1) for x in self.placed.node.body]
+        while waiting:
+            each, times = waiting.pop()
+            total += times * isinstance(
+                each, ast.BinOp | ast.Call | ast.Subscript | ast.Compare | ast.AugAssign
+            )
+            inner = times * 10 if isinstance(each, ast.For | ast.While) else times
+            waiting += [(x, inner) for x in ast.iter_child_nodes(each)]  # type: ignore[misc]
+        return total
+
+    @functools.cached_property
+    def counters(self) -> dict[str, int]:
+        """The names that each round adds a whole number to, and does nothing else with but read them."""
+        body = self.placed.node.body
+        found: dict[str, int] = {}
+        for each in body:
+            if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name):
+                value = each.value
+                plain = isinstance(value, ast.Constant) and type(value.value) is int
+                if plain and isinstance(each.op, ast.Add | ast.Sub):
+                    step = value.value if isinstance(each.op, ast.Add) else -value.value
+                    found[each.target.id] = found.get(each.target.id, 0) + step
+        stores = [
+            x.id
+            for s in body
+            for x in ast.walk(s)
+            if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)
+        ]
+        leaves = exits(body)
+        return {x: step for x, step in found.items() if stores.count(x) == 1 and not leaves}
+
+    def note(self, reason: BaseException) -> None:
+        """Keep why it was left to Python."""
+        self.failures += 1
+        text = (
+            str(reason) if isinstance(reason, NotRecorded) else f"{type(reason).__name__}: {reason}"
+        )
+        self.notes = [*self.notes[-PATIENCE + 1 :], text]
+
+    @functools.cached_property
+    def filled(self) -> frozenset[str]:
+        """The variables whose arrays it writes to."""
+        return frozenset().union(*map(filled_names, self._statements))
+
+    @functools.cached_property
+    def leaves(self) -> bool:
+        """Whether it may leave the block that it stands in: by `return`, or a `break` or `continue` of the loop around it."""
+        placed = self.placed
+        return isinstance(placed.node, ast.If) and exits([placed.node])
+
+    @functools.cached_property
+    def _statements(self) -> list[ast.stmt]:
+        placed = self.placed
+        if isinstance(placed.node, ast.If) and exits([placed.node]):
+            return [placed.node, *(placed.after or ())]
+        return [placed.node]
+
+    @functools.cached_property
+    def temporary(self) -> frozenset[str]:
+        """The names whose values nothing reads that comes after it, nor its next round."""
+        node, outside = self.placed.node, self.placed.outside
+        if isinstance(node, ast.If) and not self.placed.in_loop:
+            return frozenset(self.stored) - outside
+        return scratch([node]) - outside
+
+    def form(self, part: str, names: tuple[str, ...]) -> Any:
+        """Return a part of it as a function of variables: "body", "then", "else" or "test"."""
+        key = part, names
+        if key not in self._forms:
+            if len(self._forms) >= _FORMS:
+                self._forms.clear()
+            self._forms[key] = self._made(part, names)
+        return self._forms[key]
+
+    def _made(self, part: str, names: tuple[str, ...]) -> FunctionType:
+        from fungrad.reading.strict import strict_body
+
+        placed, node = self.placed, self.placed.node
+        if part == "test":
+            body: list[ast.stmt] = [ast.copy_location(ast.Return(node.test), node.test)]
+            return self._compiled(strict_body(body, self.origin, None, node), names)
+        if part == "body":
+            body = list(node.body)
+            if isinstance(node, ast.For):
+                source = ast.copy_location(ast.Name(ROW, ast.Load()), node.target)
+                body.insert(0, ast.copy_location(ast.Assign([node.target], source), node.target))
+            return self._compiled(strict_body(body, self.origin, "loop", node), names)
+        body = list(node.body if part == "then" else node.orelse)
+        if self.leaves:
+            if placed.after is None:
+                raise NotRecorded("it leaves a `with` or a `try`")
+            body += placed.after
+        context = "loop" if placed.in_loop else "function"
+        return self._compiled(strict_body(body, self.origin, context, node), names)
+
+    def _compiled(
+        self, body: tuple[list[ast.stmt], dict[str, Any]], names: tuple[str, ...]
+    ) -> FunctionType:
+        from fungrad.reading.rewriting import with_constants
+
+        statements, constants = body
+        code: CodeType = statements_compiled(statements, self.origin.code, self.placed.name, names)
+        return FunctionType(with_constants(code, constants), self.origin.module)
+
+
+ROW = ".row"
+"""The variable that a row of what a loop goes over is handed in by."""
+
+_FORMS = 32
+
+
+def stored_names(statements: Sequence[ast.AST]) -> tuple[str, ...]:
+    """Return the names that statements assign, in the order of the text; not those of functions and comprehensions inside."""
+    found: dict[str, None] = {}
+    waiting = list[ast.AST](reversed(statements))
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+            found[each.id] = None
+        elif isinstance(each, ast.FunctionDef | ast.ClassDef):
+            found[each.name] = None
+            continue
+        elif isinstance(
+            each, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+        ):
+            continue
+        waiting += reversed([*ast.iter_child_nodes(each)])
+    return tuple(found)
+
+
+def exits(statements: Sequence[ast.stmt], loops: bool = True) -> bool:
+    """Whether statements leave the block around them; with `loops`, `break` and `continue` do."""
+    waiting = [(x, loops) for x in statements]
+    while waiting:
+        each, counts = waiting.pop()
+        if isinstance(each, ast.Return) or (counts and isinstance(each, ast.Break | ast.Continue)):
+            return True
+        if isinstance(each, ast.FunctionDef | ast.ClassDef | ast.Lambda):
+            continue
+        inside = counts and not isinstance(each, ast.For | ast.While)
+        for child in ast.iter_child_nodes(each):
+            if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+                in_else = isinstance(each, ast.For | ast.While) and child in each.orelse
+                waiting.append((child, counts if in_else else inside))  # type: ignore[arg-type]
+    return False
+
+
+def exits_by(statements: Sequence[ast.stmt], kind: type[ast.stmt]) -> bool:
+    """Whether statements leave the loop around them by statements of a kind."""
+    waiting = list[ast.AST](statements)
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, kind):
+            return True
+        if not isinstance(each, ast.For | ast.While | ast.FunctionDef | ast.ClassDef | ast.Lambda):
+            waiting += ast.iter_child_nodes(each)
+    return False
+
+
+def scratch(block: Sequence[ast.stmt]) -> frozenset[str]:
+    """Return the names that a block assigns before it reads them, however often it runs and whichever way it takes."""
+    mentions = [_mentioned(x) for x in block]
+    found = set[str]()
+    for k, statement in enumerate(block):
+        before = frozenset().union(*mentions[:k])
+        if isinstance(statement, ast.Assign):
+            read = _mentioned(statement.value)
+            for target in statement.targets:
+                parts = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+                found |= {x.id for x in parts if isinstance(x, ast.Name)} - before - read
+        elif isinstance(statement, ast.For | ast.If | ast.While):
+            elsewhere = before.union(*mentions[k + 1 :])
+            head = _mentioned(statement.iter if isinstance(statement, ast.For) else statement.test)
+            body, orelse = list(statement.body), list(statement.orelse)
+            if isinstance(statement, ast.For):
+                body.insert(0, ast.Assign([statement.target], ast.Constant(0)))
+            of_body, of_else = scratch(body), scratch(orelse)
+            names = (of_body | of_else) - elsewhere - head
+            in_body, in_else = _mentioned_in(body), _mentioned_in(orelse)
+            found |= {
+                x
+                for x in names
+                if x in of_body | (names - in_body) and x in of_else | (names - in_else)
+            }
+    return frozenset(found)
+
+
+def _mentioned(node: ast.AST) -> frozenset[str]:
+    return frozenset(x.id for x in ast.walk(node) if isinstance(x, ast.Name))
+
+
+def _mentioned_in(block: Sequence[ast.stmt]) -> frozenset[str]:
+    return frozenset().union(*map(_mentioned, block))

@@ -1,0 +1,325 @@
+"""Loops, branches and truth values in a definition: with a way that is taken where a condition, or a number of rounds, is traced."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from typing import Any
+
+from fungrad.reading.sites import Origin, Site, exits, stored_names
+
+__all__ = ["Statements"]
+
+TEST, RESULT, ROWS = ".test", ".result", ".rows"
+"""Variables of a function that was read; no name of the user's begins like that."""
+
+
+class Statements(ast.NodeTransformer):
+    """Rewrites statements; what it rewrites expressions to, a subclass adds.
+
+    Parameters
+    ----------
+    origin
+        The function that they are of.
+    """
+
+    def __init__(self, origin: Origin) -> None:
+        self.origin = origin
+        self.constants: dict[str, Any] = {}
+        self.context: str | None = None
+        self.in_loop = False  # one that Python runs, of what is being rewritten
+        self.calls_only = False
+        """Whether variables cannot be added: to a comprehension, or a function that looks at its own."""
+
+    def hook(self, name: str, *operands: ast.expr, at: ast.AST) -> ast.expr:
+        """Return the call of a function of `hooks`, which stands in the code as a constant."""
+        from fungrad.reading import hooks
+
+        call = ast.Call(self.constant(name, hooks.HOOKS[name]), list(operands), [])
+        return located(call, at)
+
+    def constant(self, name: str, value: Any) -> ast.expr:
+        """Return what stands for an object in the text."""
+        key = f"\0fungrad.{name}"
+        self.constants[key] = value
+        return ast.Constant(key)
+
+    def block(self, statements: list[ast.stmt], context: str | None) -> list[ast.stmt]:
+        """Return the statements of a body, of which `context` says how it is left (see `strict_body`)."""
+        kept = self.context, self.in_loop
+        self.context, self.in_loop = context, False
+        made = self.within(statements)
+        self.context, self.in_loop = kept
+        return made
+
+    def within(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        """Return the statements of a block."""
+        made: list[ast.stmt] = []
+        for each in statements:
+            new = self.visit(each)
+            made += new if isinstance(new, list) else [new]
+        return made
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.body = self.block(node.body, None)
+        node.args.defaults = [self.visit(x) for x in node.args.defaults]
+        return node
+
+    def _loop_body(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        kept, self.in_loop = self.in_loop, True
+        made = self.within(statements)
+        self.in_loop = kept
+        return made
+
+    def _comprehension(self, node: Any) -> Any:
+        kept, self.calls_only = self.calls_only, True
+        self.generic_visit(node)
+        self.calls_only = kept
+        return node
+
+    visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
+
+    # Ways out
+
+    def exit_statement(self, kind: int, value: ast.expr | None, at: ast.AST) -> ast.stmt:
+        """Return the statement that ends a body that was made a function."""
+        names = self.hook("locals", at=at)
+        leave = self.hook("EXIT", ast.Constant(kind), value or ast.Constant(None), names, at=at)
+        return ast.copy_location(ast.Return(leave), at)
+
+    def visit_Return(self, node: ast.Return) -> ast.AST:
+        self.generic_visit(node)
+        return node if self.context is None else self.exit_statement(2, node.value, node)
+
+    def visit_Break(self, node: ast.Break) -> ast.AST:
+        leaves = self.context == "loop" and not self.in_loop
+        return self.exit_statement(1, None, node) if leaves else node
+
+    def visit_Continue(self, node: ast.Continue) -> ast.AST:
+        leaves = self.context == "loop" and not self.in_loop
+        return self.exit_statement(0, None, node) if leaves else node
+
+    # Branches
+
+    def visit_If(self, node: ast.If) -> Any:
+        plain = is_pythons(node.test) or self.calls_only
+        leaves = exits([node])
+        site = None if plain or (leaves and self.in_loop) else Site(self.origin, node)
+        names = stored_names([node])
+        node.test = self.visit(node.test)
+        node.body, node.orelse = self.within(node.body), self.within(node.orelse)
+        if site is None:
+            return node
+        asked = self.hook(
+            "branch", self._site(site), name(TEST), self.hook("locals", at=node), at=node
+        )
+        if not leaves:
+            way: list[ast.stmt] = self._unpacked(names, node)
+        elif self.context is None:
+            value = ast.Subscript(name(RESULT), ast.Constant(1), ast.Load())
+            way = [located(ast.Return(value), node)]
+        else:
+            way = [located(ast.Return(name(RESULT)), node)]
+        test = ast.BoolOp(ast.And(), [self.hook("is_symbolic", name(TEST), at=node), _given(asked)])
+        node.orelse = [located(ast.If(name(TEST), node.body, node.orelse), node)]
+        first = located(ast.Assign([name(TEST, ast.Store())], node.test), node)
+        node.test, node.body = located(test, node), way
+        return [first, node]
+
+    def _site(self, site: Site) -> ast.expr:
+        return self.constant(f"site{len(self.constants)}", site)
+
+    def _unpacked(self, names: tuple[str, ...], at: ast.AST) -> list[ast.stmt]:
+        """Return the statements that give variables the values in the result; some may have none."""
+        if not names:
+            return [located(ast.Pass(), at)]
+        targets = ast.Tuple([name(x, ast.Store()) for x in names], ast.Store())
+        made: list[ast.stmt] = [ast.Assign([targets], name(RESULT))]
+        for each in names:
+            lacks = ast.Compare(name(each), [ast.Is()], [self.constant("UNBOUND", _unbound())])
+            made.append(ast.If(lacks, [ast.Delete([name(each, ast.Del())])], []))
+        return [located(x, at) for x in made]
+
+    # Loops
+
+    def visit_For(self, node: ast.For) -> Any:
+        breaks = exits(node.body)
+        returns = exits(node.body, loops=False)
+        may = not returns and not (breaks and node.orelse) and _plain_target(node.target)
+        may = may and not self.calls_only
+        site = Site(self.origin, node) if may else None
+        names = stored_names([node.target, *node.body])
+        orelse = copy.deepcopy(node.orelse)
+        node.target = self.visit(node.target)
+        node.iter = self._rows(node.iter)
+        node.body, node.orelse = self._loop_body(node.body), self.within(node.orelse)
+        if site is None:
+            return node
+        ready = self.hook("ready", self._site(site), name(ROWS), at=node)
+        asked = self.hook(
+            "loop", self._site(site), name(ROWS), self.hook("locals", at=node), at=node
+        )
+        first = located(ast.Assign([name(ROWS, ast.Store())], node.iter), node)
+        node.iter = located(name(ROWS), node)
+        way = [*self._unpacked(names, node), *self.within(orelse)]
+        test = ast.BoolOp(ast.And(), [ready, _given(asked)])
+        return [first, located(ast.If(test, way, [node]), node)]
+
+    def visit_While(self, node: ast.While) -> Any:
+        may = not exits(node.body) and not is_pythons(node.test) and not self.calls_only
+        site = Site(self.origin, node) if may else None
+        names = stored_names(node.body)
+        orelse = copy.deepcopy(node.orelse)
+        node.test = self.visit(node.test)
+        node.body, node.orelse = self._loop_body(node.body), self.within(node.orelse)
+        if site is None:
+            return node
+        ready = self.hook("may_repeat", self._site(site), at=node)
+        asked = self.hook("repeat", self._site(site), self.hook("locals", at=node), at=node)
+        way = [*self._unpacked(names, node), *self.within(orelse)]
+        test = ast.BoolOp(ast.And(), [ready, _given(asked)])
+        return located(ast.If(test, way, [node]), node)
+
+    def _rows(self, node: ast.expr) -> ast.expr:
+        """Return what a loop goes over: of `zip`, `enumerate` and `reversed`, with what they are made of."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            kind = node.func.id
+            starred = any(isinstance(x, ast.Starred) for x in node.args) or node.keywords
+            if kind in ("zip", "enumerate", "reversed", "range") and not starred:
+                inner = [self._rows(x) for x in node.args]
+                return self.hook("rows", node.func, *inner, at=node)
+        visited: ast.expr = self.visit(node)
+        return visited
+
+    # Truth values
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        plain = all(map(is_pythons, node.values)) or self.calls_only
+        self.generic_visit(node)
+        if plain:
+            return node
+        result = node.values[-1]
+        joins = "both" if isinstance(node.op, ast.And) else "either"
+        for value in reversed(node.values[:-1]):
+            taken = ast.NamedExpr(name(TEST, ast.Store()), value)
+            symbolic = self.hook("is_symbolic", taken, at=node)
+            goes_on: ast.expr = name(TEST)
+            if joins == "either":
+                goes_on = ast.UnaryOp(ast.Not(), goes_on)
+            either_way = ast.BoolOp(ast.Or(), [symbolic, goes_on])
+            joined = self.hook(joins, name(TEST), result, at=node)
+            result = located(ast.IfExp(either_way, joined, name(TEST)), node)
+        return result
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        plain = is_pythons(node.operand) or self.calls_only
+        self.generic_visit(node)
+        if plain or not isinstance(node.op, ast.Not):
+            return node
+        taken = ast.NamedExpr(name(TEST, ast.Store()), node.operand)
+        negated = self.hook("negated", name(TEST), at=node)
+        node.operand = name(TEST)
+        made = ast.IfExp(self.hook("is_symbolic", taken, at=node), negated, node)
+        return located(made, node)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        if len(node.ops) == 1 or is_pythons(node) or self.calls_only:
+            return node
+        middle = [
+            ast.NamedExpr(name(f".between{i}", ast.Store()), x)
+            for i, x in enumerate(node.comparators[:-1])
+        ]
+        left: list[ast.expr] = [node.left, *[name(f".between{i}") for i in range(len(middle))]]
+        right: list[ast.expr] = [*middle, node.comparators[-1]]
+        parts: list[ast.expr] = [
+            located(ast.Compare(x, [op], [y]), node)
+            for x, op, y in zip(left, node.ops, right, strict=True)
+        ]
+        result = parts[-1]
+        for value in reversed(parts[:-1]):
+            taken = ast.NamedExpr(name(TEST, ast.Store()), value)
+            either_way = ast.BoolOp(
+                ast.Or(), [self.hook("is_symbolic", taken, at=node), name(TEST)]
+            )
+            joined = self.hook("both", name(TEST), result, at=node)
+            result = located(ast.IfExp(either_way, joined, name(TEST)), node)
+        return result
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        binds = any(
+            isinstance(x, ast.NamedExpr | ast.Yield | ast.YieldFrom | ast.Await)
+            for x in ast.walk(node)
+        )
+        plain = is_pythons(node.test) or binds or self.calls_only
+        self.generic_visit(node)
+        if plain:
+            return node
+        nothing = ast.arguments([], [], None, [], [], None, [])
+        ways = [ast.Lambda(nothing, copy.deepcopy(x)) for x in (node.body, node.orelse)]
+        taken = ast.NamedExpr(name(TEST, ast.Store()), node.test)
+        node.test = name(TEST)
+        chosen = self.hook("chosen", name(TEST), *ways, at=node)
+        return located(ast.IfExp(self.hook("is_symbolic", taken, at=node), chosen, node), node)
+
+
+def name(of: str, context: ast.expr_context | None = None) -> ast.Name:
+    """Return a variable."""
+    return ast.Name(of, context or ast.Load())
+
+
+def _given(asked: ast.expr) -> ast.expr:
+    """Return the question whether there is a result, which is kept."""
+    return ast.Compare(
+        ast.NamedExpr(name(RESULT, ast.Store()), asked), [ast.IsNot()], [ast.Constant(None)]
+    )
+
+
+def located(node: Any, at: ast.AST) -> Any:
+    """Return a node with the place of another for all in it that has none."""
+    for each in ast.walk(node):
+        if isinstance(each, ast.expr | ast.stmt) and not hasattr(each, "lineno"):
+            ast.copy_location(each, at)
+    return node
+
+
+def _plain_target(target: ast.expr) -> bool:
+    return all(
+        isinstance(x, ast.Name | ast.Tuple | ast.List | ast.expr_context) for x in ast.walk(target)
+    )
+
+
+def _unbound() -> Any:
+    from fungrad.reading.hooks import UNBOUND
+
+    return UNBOUND
+
+
+_OF_TYPES = frozenset(["callable", "hasattr", "isinstance", "issubclass", "len"])
+_OF_SHAPES = frozenset(["dtype", "ndim", "shape", "size"])
+
+
+def is_pythons(test: ast.expr) -> bool:
+    """Whether a condition is about Python's objects, as far as its text tells: identity, membership, types, shapes, strings."""
+    if isinstance(test, ast.UnaryOp):
+        return is_pythons(test.operand)
+    if isinstance(test, ast.BoolOp):
+        return all(map(is_pythons, test.values))
+    if isinstance(
+        test, ast.Constant | ast.JoinedStr | ast.Lambda | ast.List | ast.Dict | ast.Tuple
+    ):
+        return True
+    if isinstance(test, ast.Call):
+        return isinstance(test.func, ast.Name) and test.func.id in _OF_TYPES
+    if isinstance(test, ast.Attribute):
+        return test.attr in _OF_SHAPES
+    if isinstance(test, ast.Subscript):
+        return is_pythons(test.value) and isinstance(test.value, ast.Attribute)
+    if isinstance(test, ast.Compare):
+        if any(isinstance(op, ast.Is | ast.IsNot | ast.In | ast.NotIn) for op in test.ops):
+            return True
+        sides = [test.left, *test.comparators]
+        if any(isinstance(x, ast.Constant) and isinstance(x.value, str | bytes) for x in sides):
+            return True
+        return any(is_pythons(x) and not isinstance(x, ast.Constant) for x in sides)
+    return False

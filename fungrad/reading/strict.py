@@ -1,0 +1,253 @@
+"""Bodies of loops and branches as functions that are traced once for many rounds, or for a way that may not be taken.
+
+Nothing but computing may happen in them: what else is called, or written to, ends the attempt before it happens, and Python runs the
+loop or branch itself.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+import functools
+import math
+from types import BuiltinFunctionType, BuiltinMethodType, CellType, FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.state import state_variable
+from fungrad.core.tracer import Tracer
+from fungrad.core.transformed import Portable
+from fungrad.reading import functions
+from fungrad.reading.sites import NotRecorded, Origin
+
+__all__ = ["EXIT", "body_level", "strict_body", "strictly_called"]
+
+body_level = state_variable("body_level", 0)
+"""The level of the trace of the innermost body; arrays of lower ones are not written to."""
+
+PURE = frozenset(
+    id(getattr(builtins, name))
+    for name in (
+        *("abs", "all", "any", "bool", "callable", "chr", "complex", "dict", "divmod", "enumerate"),
+        *(
+            "float",
+            "format",
+            "frozenset",
+            "getattr",
+            "hasattr",
+            "id",
+            "int",
+            "isinstance",
+            "issubclass",
+        ),
+        *("len", "list", "max", "min", "ord", "pow", "range", "repr", "reversed", "round", "set"),
+        *("slice", "sorted", "str", "sum", "tuple", "type", "zip", "map", "filter", "iter"),
+    )
+)
+"""Functions of Python that do nothing but compute."""
+
+READING = frozenset(["copy", "count", "get", "index", "items", "keys", "values"])
+"""Methods of lists and dicts that change nothing."""
+
+CHANGING = frozenset(
+    [
+        "byteswap",
+        "fill",
+        "itemset",
+        "partition",
+        "put",
+        "resize",
+        "setfield",
+        "setflags",
+        "sort",
+        "tofile",
+    ]
+)
+"""Methods of arrays that change these, or write elsewhere."""
+
+WRITING = frozenset(
+    [
+        "copyto",
+        "fill_diagonal",
+        "place",
+        "put",
+        "put_along_axis",
+        "putmask",
+        "save",
+        "savetxt",
+        "savez",
+    ]
+)
+"""Functions of NumPy that write to what they are given, or elsewhere."""
+
+LIBRARIES = ("fungrad.numpy", "fungrad.lax", "fungrad.nn", "fungrad.scipy", "fungrad.primitives")
+
+
+class EXIT(tuple[Any, ...]):
+    """How a body ended: a kind, the value returned, and its variables."""
+
+    __slots__ = ()
+
+    def __new__(cls, kind: Any, value: Any, names: dict[str, Any]) -> EXIT:
+        return super().__new__(cls, (kind, value, names))
+
+
+def strictly_called(x: Any) -> Any:
+    """Return what is called in the place of `x`, if it does nothing but compute.
+
+    Raises
+    ------
+    NotRecorded
+        If it may do more, or nobody knows.
+    """
+    kind = type(x)
+    stand_in = functions.stand_in_of(x)
+    if stand_in is not None:
+        return stand_in
+    if kind is FunctionType:
+        return _function(x)
+    if kind is MethodType:
+        owner = x.__self__
+        if type(owner) is Tracer:
+            _check_method(x.__name__, owner)
+            return functions.called(x)
+        made = functions.called(x)
+        if made.__func__ is not x.__func__:
+            if functions.is_left_alone(type(owner).__module__, ""):
+                return made  # of SciPy's
+        return MethodType(_function(x.__func__), owner)
+    if id(x) in PURE or isinstance(x, np.ufunc) or isinstance(x, Portable):
+        return x
+    module = getattr(x, "__module__", None) or ""
+    name = getattr(x, "__name__", "")
+    if kind in (BuiltinFunctionType, BuiltinMethodType):
+        return _compiled(x, module, name)
+    if module.startswith("numpy") and "random" not in module and name not in WRITING:
+        return x
+    if isinstance(x, type) and (module.startswith(("numpy", "fungrad")) or _is_plain_record(x)):
+        return x
+    if kind is functools.partial:
+        return functools.partial(strictly_called(x.func), *x.args, **x.keywords)
+    call = getattr(kind, "__call__", None)
+    if type(call) is FunctionType:
+        return MethodType(_function(call), x)
+    raise NotRecorded(f"it calls {name or kind.__name__}, which may do more than compute")
+
+
+def _is_plain_record(x: type) -> bool:
+    """Whether a class makes tuples with names."""
+    return issubclass(x, tuple) and hasattr(x, "_fields")
+
+
+def _function(x: FunctionType) -> Any:
+    module = x.__module__ or ""
+    if module.startswith("numpy"):
+        if "random" in module or x.__name__ in WRITING:
+            raise NotRecorded(f"it calls numpy's {x.__name__}")
+        return x
+    if module.startswith(LIBRARIES):
+        return x
+    made = functions.strict(x)
+    if made is None:
+        raise NotRecorded(f"it calls {x.__name__}, whose source is not read")
+    return made
+
+
+def _compiled(x: Any, module: str, name: str) -> Any:
+    owner = getattr(x, "__self__", None)
+    if isinstance(owner, np.ndarray | np.generic):
+        if name in CHANGING:
+            raise NotRecorded(f"it calls .{name}(), which changes an array")
+        return x
+    if isinstance(owner, list | dict | set):
+        if name not in READING:
+            raise NotRecorded(f"it calls .{name}() of a {type(owner).__name__}, which changes that")
+        return x
+    if isinstance(owner, str | tuple | int | float | complex | frozenset | bytes):
+        return x
+    if owner is math or module in ("math", "cmath", "operator"):
+        return x
+    if module.startswith("numpy") and "random" not in module and name not in WRITING:
+        return x
+    raise NotRecorded(f"it calls {name}, which may do more than compute")
+
+
+def _check_method(name: str, owner: Tracer) -> None:
+    if name in CHANGING and owner._owner.level < body_level.get():
+        raise NotRecorded(f"it calls .{name}(), which changes an array from outside of it")
+
+
+def written(x: Any) -> Any:
+    """Return an array whose elements are assigned, if it is one that the body made or was given to write to."""
+    if type(x) is Tracer and x._owner.level >= body_level.get():
+        return x
+    kind = "an array" if isinstance(x, Tracer | np.ndarray) else f"a {type(x).__name__}"
+    raise NotRecorded(f"it assigns elements of {kind} that it does not own")
+
+
+def updated(x: Any) -> Any:
+    """Return the left side of ``x += y``, if that changes no object from outside."""
+    if isinstance(x, int | float | complex | str | tuple | np.generic | bool):
+        return x
+    if type(x) is Tracer and (x._owner.level >= body_level.get() or not x._type.shape):
+        return x
+    raise NotRecorded("it updates in place what it does not own")
+
+
+REFUSED = (
+    *(ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom, ast.ClassDef, ast.Try, ast.With),
+    *(
+        ast.Yield,
+        ast.YieldFrom,
+        ast.Await,
+        ast.AsyncFor,
+        ast.AsyncWith,
+        ast.AsyncFunctionDef,
+        ast.Delete,
+    ),
+    *([ast.TryStar] if hasattr(ast, "TryStar") else []),
+)
+
+
+def check_strict(body: list[ast.stmt]) -> None:
+    """Raise `NotRecorded` if something is written in statements that does more than compute."""
+    for statement in body:
+        for each in ast.walk(statement):
+            if isinstance(each, REFUSED):
+                raise NotRecorded(f"there is a `{type(each).__name__.lower()}` in it")
+            if isinstance(each, ast.Attribute) and not isinstance(each.ctx, ast.Load):
+                raise NotRecorded(f"it assigns the attribute {each.attr}")
+            if isinstance(each, ast.Name) and each.id in FRAMES:
+                raise NotRecorded(f"it uses {each.id}")
+
+
+FRAMES = frozenset(["super", "__class__", "locals", "globals", "vars", "exec", "eval", "dir"])
+"""Names of what looks at the function that runs."""
+
+
+def strict_body(
+    body: list[ast.stmt], origin: Origin, context: str | None, at: ast.stmt
+) -> tuple[list[ast.stmt], dict[str, Any]]:
+    """Return statements with what checks them put in, and the objects of the constants in them.
+
+    The `context` says what they are the body of: a "loop", a "function" that may be left, or None if they are one already.
+    """
+    from fungrad.reading.filling import filled_names
+    from fungrad.reading.rewriting import Rewriter
+    from fungrad.reading.scope import Scope
+
+    check_strict(body)
+    whole = ast.Module(copy.deepcopy(body), [])
+    function = FunctionType(origin.code, origin.module, closure=_cells(origin))
+    rewriter = Rewriter(Scope(whole, function), filled_names(whole), origin, strict=True)
+    statements = rewriter.block(whole.body, context)
+    if context is not None:
+        end = body[-1] if body else at
+        statements.append(rewriter.exit_statement(0 if context == "loop" else 2, None, end))
+    return statements, rewriter.constants
+
+
+def _cells(origin: Origin) -> Any:
+    return tuple([CellType() for _ in origin.code.co_freevars]) or None

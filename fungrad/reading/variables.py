@@ -1,0 +1,118 @@
+"""The variables of a loop or branch: which of them it changes, as arrays that go in and come out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from fungrad.core import tree
+from fungrad.core.tracer import Tracer, innermost_trace, new_tracer
+from fungrad.core.types import is_array
+from fungrad.numpy.memory import View
+from fungrad.numpy.views import is_scalar
+from fungrad.reading.sites import NotRecorded, Site
+
+__all__ = ["Filled", "is_dynamic", "own_copy", "without_hidden"]
+
+
+def without_hidden(variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the variables of the user's function."""
+    return {name: x for name, x in variables.items() if name[:1] != "."}
+
+
+def is_dynamic(x: Any) -> bool:
+    """Whether a value is an array or a number, or a container of these."""
+    if is_array(x):
+        return True
+    if x is None or isinstance(x, str | bytes) or callable(x):
+        return False
+    leaves = tree.leaves(x)
+    return bool(leaves) and all(map(is_array, leaves))
+
+
+def own_copy(x: Tracer) -> Tracer:
+    """Return another tracer of the same value, which may be assigned to without the first changing."""
+    copy = new_tracer(x._owner, x._variable, x._type)
+    if not is_scalar(x):
+        from fungrad.numpy.views import created
+
+        created(copy)
+    return copy
+
+
+class Filled:
+    """Arrays from outside that a loop or branch writes to.
+
+    Parameters
+    ----------
+    site
+        The loop or branch.
+    variables
+        The variables of the function, as they are before it.
+    """
+
+    def __init__(self, site: Site, variables: Mapping[str, Any]) -> None:
+        names = [name for name in site.names if name in site.filled and name in variables]
+        found: dict[int, Tracer] = {}
+        self.names: dict[str, int] = {}
+        for name in names:
+            x = variables[name]
+            if type(x) is np.ndarray:
+                raise NotRecorded(
+                    f"it writes to {name}, an array that was made outside of what is traced"
+                )
+            if type(x) is not Tracer or is_scalar(x):
+                continue
+            found.setdefault(id(x), x)
+            self.names[name] = [*found].index(id(x))
+        self.arrays = [*found.values()]
+        self._check_apart(site, variables)
+
+    def _check_apart(self, site: Site, variables: Mapping[str, Any]) -> None:
+        """Raise if another variable shows the memory of an array that is written to."""
+        roots = [root_of(x) for x in self.arrays]
+        if len({id(x) for x in roots}) < len(roots):
+            raise NotRecorded("it writes to two views of one array")
+        for name in site.names:
+            if name in self.names or name not in variables:
+                continue
+            for x in _tracers_in(variables[name]):
+                if any(root_of(x) is root for root in roots):
+                    raise NotRecorded(f"{name} shows the memory of an array that it writes to")
+        outer = innermost_trace()
+        if (
+            any(type(x._memory) is View and not x._memory.writable for x in self.arrays)
+            or outer is None
+        ):
+            raise NotRecorded("it writes to a view that is read-only")
+
+    def given(self, variables: dict[str, Any], arrays: Sequence[Any]) -> dict[str, Any]:
+        """Return variables with other arrays in their places."""
+        return {**variables, **{name: arrays[i] for name, i in self.names.items()}}
+
+    def assign(self, results: Sequence[Any]) -> None:
+        """Give the arrays their new elements."""
+        for x, new in zip(self.arrays, results, strict=True):
+            x[...] = new  # type: ignore[index]
+
+    def rebound(self, name: str, x: Any, arrays: Sequence[Any]) -> bool:
+        """Whether a variable of an array that is written to stands for another object after the body."""
+        i = self.names.get(name)
+        return i is None or x is not arrays[i]
+
+
+def root_of(x: Tracer) -> Any:
+    """Return the array that a view shows, or the array itself."""
+    memory = x._memory
+    return memory.root if type(memory) is View else x
+
+
+def _tracers_in(x: Any) -> Iterable[Tracer]:
+    if type(x) is Tracer:
+        return (x,)
+    if type(x) in (list, tuple, dict):
+        return [y for y in tree.leaves(x) if type(y) is Tracer]
+    kept = getattr(x, "__dict__", None)
+    return [y for y in kept.values() if type(y) is Tracer] if type(kept) is dict else ()
