@@ -2,7 +2,7 @@
 
 import sys
 
-from tests.fuzz.driver import main
+from tests.fuzz.functions import main
 
 if __name__ == "__main__":
     sys.exit(main())
