@@ -22,7 +22,7 @@ from tests.reading.programs.running import Cell, table
 
 WIDTH = 200
 """How much of a message is printed."""
-OUTCOMES = ("passes", "refused", "wrong", "time limit", "crash", "senseless")
+OUTCOMES = ("passes", "refused", "warned", "wrong", "time limit", "crash", "senseless")
 
 
 def print_counts(cells: list[Cell], transforms: tuple[str, ...]) -> None:

@@ -22,7 +22,7 @@ class Cell(NamedTuple):
     Attributes
     ----------
     outcome
-        "passes"; "refused", by an error; "wrong"; "time limit"; "crash"; "senseless".
+        "passes"; "refused", by an error; "wrong"; "warned", where the plain program is silent; "time limit"; "crash"; "senseless".
     place
         The user's line, as fungrad's message names it.
     reason
@@ -59,6 +59,8 @@ def tried(index: int, transform: str) -> Cell:
             check(program)
     except Disagreement as error:
         return Cell(program.name, transform, "wrong", *told(error))
+    except Warning as error:
+        return Cell(program.name, transform, "warned", *told(error))
     except Exception as error:
         return Cell(program.name, transform, "refused", *told(error))
     return Cell(program.name, transform, "passes")
