@@ -131,6 +131,20 @@ def is_caught_below(outermost: int) -> bool:
     return True
 
 
+def is_caught_within_transform() -> bool:
+    """Whether a function of the user's could catch an error raised now before it reaches the transform that runs it."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if is_internal(frame):
+            if str(frame.f_globals.get("__name__")).startswith("fungrad.transforms."):
+                return False
+        elif code.co_exceptiontable and _catches(code):
+            return True
+        frame = frame.f_back
+    return False
+
+
 @functools.lru_cache(maxsize=1 << 10)
 def _catches(code: CodeType) -> bool:
     """Whether ``try`` or ``with`` is written in a function: comprehensions and generators have handlers too, that catch nothing."""

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad.core.tracer import Tracer
+from fungrad.core.types import type_of
 from fungrad.numpy.views import is_scalar
 from fungrad.primitives.elementwise import Cast
-from fungrad.reading.numbers import REAL, WHOLE, number
+from fungrad.reading.numbers import COMPLEX, REAL, WHOLE, number
 from fungrad.reading.symbols import is_symbolic
 
 Function = Callable[..., Any]
 
-COMPLEX = Cast(np.dtype(np.complex128), True)
 STRONG = Cast(np.dtype(np.float64))
 
 
@@ -85,11 +85,26 @@ def _extreme(original: Function, later: Function) -> Function:
             return original(values, **kwargs) if len(args) == 1 else original(*args, **kwargs)
         result = values[0]
         for x in values[1:]:
-            result = fnp.where(later(x, result), x, result)
+            result = as_weak(fnp.where(later(x, result), x, result), (x, result))
         return result
 
     function.__name__ = original.__name__
     return function
+
+
+def as_weak(result: Any, values: Sequence[Any]) -> Any:
+    """Return one of Python's numbers that was selected as such a number: it gives way to the dtype that it meets."""
+    weak = all(type_of(x).weak for x in values)
+    return Cast(result.dtype, True)(result) if weak and type(result) is Tracer else result
+
+
+def of_round(x: Any, ndigits: Any = None) -> Any:
+    """`round` of what is traced: of a number without `ndigits` a whole number."""
+    if type(x) is not Tracer or x.shape or x.dtype.kind != "f":
+        return round(x, ndigits)
+    if ndigits is not None:
+        return as_weak(fnp.round(x, ndigits), (x,))
+    return WHOLE(fnp.round(x)) if is_symbolic(x) else round(x.__float__())
 
 
 def _is_iterable(x: Any) -> bool:

@@ -81,9 +81,9 @@ def _selected(condition: Any, x: Any, y: Any) -> Any:
 
     if getattr(x, "shape", ()) or getattr(y, "shape", ()):
         return x if condition else y  # an error, or a question for the value
-    if type(x) is bool or type(y) is bool or x.dtype == y.dtype == bool:
-        return fnp.where(condition, x, y)
-    return fnp.where(fnp.asarray(condition) != 0, x, y)
+    from fungrad.reading.builtin import as_weak
+
+    return as_weak(fnp.where(fnp.asarray(condition) != 0, x, y), (x, y))
 
 
 def negated(x: Any) -> Any:

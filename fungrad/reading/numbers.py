@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import cmath
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad.core.frames import is_caught_below
+from fungrad.core.frames import is_caught_within_transform
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.primitives.elementwise import Cast
 from fungrad.reading.symbols import is_symbolic
@@ -20,6 +21,7 @@ Function = Callable[..., Any]
 REAL = Cast(np.dtype(np.float64), True)
 """What makes a Python float of a traced number: it gives way to the dtype that it meets."""
 WHOLE = Cast(np.dtype(np.int64), True)
+COMPLEX = Cast(np.dtype(np.complex128), True)
 
 
 def number(x: Any) -> Any:
@@ -38,10 +40,53 @@ def of_number(original: Function, ours: Function) -> Function:
         if Tracer not in map(type, args):
             return original(*args)
         args = tuple([number(x) if type(x) is Tracer else x for x in args])
-        if not any(map(is_symbolic, args)) and is_caught_below(0):
-            original(*[known_value(x) if type(x) is Tracer else x for x in args])
+        if is_caught_within_transform():
+            _raise_as(original, args)
         result = ours(*args)
         return REAL(result) if type(result) is Tracer and result.dtype.kind == "f" else result
+
+    return function
+
+
+def _raise_as(original: Function, args: Sequence[Any]) -> None:
+    """Raise the error that a function of `math` raises for such arguments, for which a `try` may wait."""
+    if not any(map(is_symbolic, args)):
+        original(*[known_value(x) if type(x) is Tracer else x for x in args])
+        return
+    valid = _DOMAINS.get(original.__name__)
+    if valid is not None and not valid(args[0]):
+        raise ValueError("math domain error")
+    if original.__name__ in _OVERFLOWS and args[0] > _OVERFLOWS[original.__name__]:
+        raise OverflowError("math range error")
+
+
+_DOMAINS: dict[str, Callable[[Any], Any]] = {
+    "acos": lambda x: abs(x) <= 1,
+    "acosh": lambda x: x >= 1,
+    "asin": lambda x: abs(x) <= 1,
+    "atanh": lambda x: abs(x) < 1,
+    "log": lambda x: x > 0,
+    "log10": lambda x: x > 0,
+    "log1p": lambda x: x > -1,
+    "log2": lambda x: x > 0,
+    "sqrt": lambda x: x >= 0,
+}
+"""Where functions of `math` are defined."""
+
+_OVERFLOWS = {"exp": 709.782712893384, "exp2": 1024.0, "expm1": 709.782712893384}
+"""The largest arguments of functions that raise an error beyond."""
+
+
+def of_complex(original: Function, ours: Function) -> Function:
+    """Return a function of `cmath` that takes traced numbers: `ours`, of complex numbers."""
+
+    @functools.wraps(original)
+    def function(*args: Any) -> Any:
+        if Tracer not in map(type, args):
+            return original(*args)
+        return COMPLEX(
+            ours(*[COMPLEX(number(x)) if type(x) is Tracer else complex(x) for x in args])
+        )
 
     return function
 
@@ -106,3 +151,20 @@ prod = _of_list(math.prod, _product)
 floor = _rounded(math.floor, fnp.floor)
 ceil = _rounded(math.ceil, fnp.ceil)
 trunc = _rounded(math.trunc, fnp.trunc)
+
+
+def phase(x: Any) -> Any:
+    """`cmath.phase` of a traced number."""
+    return REAL(fnp.angle(number(x))) if type(x) is Tracer else cmath.phase(x)
+
+
+def polar(x: Any) -> Any:
+    """`cmath.polar` of a traced number."""
+    return (REAL(abs(number(x))), phase(x)) if type(x) is Tracer else cmath.polar(x)
+
+
+def rect(r: Any, phi: Any) -> Any:
+    """`cmath.rect` of traced numbers."""
+    if type(r) is not Tracer and type(phi) is not Tracer:
+        return cmath.rect(r, phi)
+    return COMPLEX(r * fnp.cos(phi) + 1j * (r * fnp.sin(phi)))

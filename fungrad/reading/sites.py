@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from types import CodeType, FunctionType
 from typing import Any
 
+from fungrad.core.config import check_exprs
+from fungrad.core.errors import FungradError
 from fungrad.reading.filling import filled_names
 from fungrad.reading.source import definition_of, statements_compiled
 
@@ -58,6 +60,8 @@ class Placed:
         The name of the function around it.
     outside
         The names that are read in the function outside of it.
+    shared
+        The names of the function that are variables of functions around it, or of the module.
     """
 
     def __init__(
@@ -67,12 +71,14 @@ class Placed:
         in_loop: bool,
         name: str,
         outside: frozenset[str],
+        shared: frozenset[str],
     ) -> None:
         self.node = node
         self.after = after
         self.in_loop = in_loop
         self.name = name
         self.outside = outside
+        self.shared = shared
 
 
 def place_of(node: Any) -> tuple[str, int, int]:
@@ -83,13 +89,15 @@ def place_of(node: Any) -> tuple[str, int, int]:
 def _placed(body: Sequence[ast.stmt], name: str) -> Iterator[Placed]:
     """Yield the loops and branches of a function, those of functions inside it included."""
     whole = list(body)
+    declared = (x for s in whole for x in ast.walk(s) if isinstance(x, ast.Global | ast.Nonlocal))
+    shared = frozenset(name for x in declared for name in x.names)
     waiting: list[tuple[Sequence[ast.stmt], list[ast.stmt] | None, bool]] = [(body, [], False)]
     while waiting:
         block, after, in_loop = waiting.pop()
         for k, node in enumerate(block):
             rest = None if after is None else [*block[k + 1 :], *after]
             if isinstance(node, ast.For | ast.While | ast.If):
-                yield Placed(node, rest, in_loop, name, _read_outside(whole, node))
+                yield Placed(node, rest, in_loop, name, _read_outside(whole, node), shared)
             if isinstance(node, ast.FunctionDef):
                 yield from _placed(node.body, node.name)
             elif isinstance(node, ast.If):
@@ -221,6 +229,8 @@ class Site:
 
     def note(self, reason: BaseException) -> None:
         """Keep why it was left to Python."""
+        if check_exprs.get() and isinstance(reason, Exception) and _is_ours(reason):
+            raise reason
         self.failures += 1
         text = (
             str(reason) if isinstance(reason, NotRecorded) else f"{type(reason).__name__}: {reason}"
@@ -248,7 +258,7 @@ class Site:
     @functools.cached_property
     def temporary(self) -> frozenset[str]:
         """The names whose values nothing reads that comes after it, nor its next round."""
-        node, outside = self.placed.node, self.placed.outside
+        node, outside = self.placed.node, self.placed.outside | self.placed.shared
         if isinstance(node, ast.If) and not self.placed.in_loop:
             return frozenset(self.stored) - outside
         return scratch([node]) - outside
@@ -291,6 +301,15 @@ class Site:
         statements, constants = body
         code: CodeType = statements_compiled(statements, self.origin.code, self.placed.name, names)
         return FunctionType(with_constants(code, constants), self.origin.module)
+
+
+def _is_ours(error: Exception) -> bool:
+    """Whether code of this package has raised an error, and not that of the user's it calls."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    module = "" if traceback is None else str(traceback.tb_frame.f_globals.get("__name__"))
+    return module.startswith("fungrad.reading.") and not isinstance(error, FungradError)
 
 
 ROW = ".row"

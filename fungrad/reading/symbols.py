@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fungrad.core.tracer import Tracer
+from fungrad.core.tracer import Tracer, resolve
 
 __all__ = ["is_symbolic"]
 
@@ -17,8 +17,9 @@ def is_symbolic(x: Any) -> bool:
     if type(x) is not Tracer:
         return False
     trace: Any = x._owner
-    while trace is not None:
-        if trace.values is None or getattr(trace, "guarded", False):
-            return trace.values is not None or trace.constant(x._variable) is None
-        trace = trace.outer
+    if trace.values is None:
+        return trace.constant(x._variable) is None
+    while (trace := trace.outer) is not None:
+        if trace.values is None:
+            return type(resolve(x)) is Tracer
     return False

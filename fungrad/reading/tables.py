@@ -7,6 +7,7 @@ a call asks, while a trace is open.
 from __future__ import annotations
 
 import builtins
+import cmath
 import importlib
 import math
 from collections.abc import Callable, Iterator
@@ -109,12 +110,20 @@ def _of_numpy(module: Any, name: str, home: str) -> Callable[[], Function]:
     return make
 
 
-def _of_math(name: str, home: str, ours: str) -> Callable[[], Function]:
+_COMPLEX = (
+    *("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "isfinite", "isinf"),
+    *("isnan", "log10", "sin", "sinh", "sqrt", "tan", "tanh"),
+)
+"""The functions of `cmath` that mean the same as NumPy's, of complex numbers."""
+
+
+def _of_math(name: str, home: str, ours: str, module: Any = math) -> Callable[[], Function]:
     def make() -> Function:
         from fungrad.reading import numbers
 
         function = getattr(importlib.import_module(home), ours)
-        return numbers.of_number(getattr(math, name), function)
+        made = numbers.of_number if module is math else numbers.of_complex
+        return made(getattr(module, name), function)
 
     return make
 
