@@ -189,6 +189,10 @@ class Case:
         x, t, n = self.args(point, self.n)
         f = self.loaded.scope()["f"]
 
+        leaves = fg.tree.leaves(self.known[point, self.n].value)
+        if any(np.asarray(leaf).dtype.kind != "f" for leaf in leaves):
+            raise Skipped
+
         def total(x: Any, t: Any) -> float:
             try:
                 return float(sum(np.sum(leaf) for leaf in fg.tree.leaves(f(x, t, n))))
