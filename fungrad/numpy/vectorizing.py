@@ -16,7 +16,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from fungrad.core.errors import ConcretizationError, api_boundary
 from fungrad.core.tracer import Tracer, known_value
-from fungrad.core.types import Shape
+from fungrad.core.types import Shape, type_of
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.joining import stack
 from fungrad.numpy.memory import settle
@@ -29,8 +29,8 @@ Names = tuple[str, ...]
 
 
 def _mapped(function: Callable[..., Any], axes: int, arrays: Sequence[Any]) -> Any:
-    """Map a function over the first `axes` axes, which all arrays have alike."""
-    mapped = function
+    """Map a function over the first `axes` axes, which all arrays have alike. The first call decides on dtypes."""
+    mapped = _like_the_first(function)
     for _ in range(axes):
         mapped = vmap(mapped)
     try:
@@ -39,6 +39,27 @@ def _mapped(function: Callable[..., Any], axes: int, arrays: Sequence[Any]) -> A
         if any(known_value(x) is None for x in arrays):
             raise
     return _looped(function, arrays[0].shape[:axes], arrays)
+
+
+def _like_the_first(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function whose results have the dtypes that its first call gives: calls that are parted may differ in them."""
+    first: list[np.dtype[Any]] = []
+
+    def converted(*args: Any) -> Any:
+        result = function(*args)
+        parts = list(result) if isinstance(result, tuple) else [result]
+        dtypes = [type_of(part).dtype for part in parts]
+        if not first:
+            first[:] = dtypes
+        if dtypes == first or len(dtypes) != len(first):
+            return result
+        parts = [
+            part if dtype == wanted else cast(as_tracer(strong(part)), wanted)
+            for part, dtype, wanted in zip(parts, dtypes, first, strict=True)
+        ]
+        return tuple(parts) if isinstance(result, tuple) else parts[0]
+
+    return converted
 
 
 def _looped(function: Callable[..., Any], lengths: Shape, arrays: Sequence[Any]) -> Any:

@@ -5,6 +5,7 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
+from fungrad.core.config import setting
 from tests.numpy.checker import Case, check_error, check_function
 
 A = np.random.default_rng(0).normal(size=(2, 3, 4))
@@ -108,10 +109,12 @@ def pair_of_numbers(x, y):
     ],
 )
 def test_functions_that_look_at_values(f, args):
-    check_function(f, f, args, jit=False, vmap=False)
-    for transform in (fg.jit, fg.vmap):
-        with pytest.raises(fg.ConcretizationError, match="vmap"):
-            transform(f)(*args)
+    check_function(f, f, args, jit=False)
+    with setting(reading=False):
+        check_function(f, f, args, jit=False, vmap=False)
+        for transform in (fg.jit, fg.vmap):
+            with pytest.raises(fg.ConcretizationError, match="vmap"):
+                transform(f)(*args)
 
 
 SIGNATURES = [
