@@ -10,7 +10,7 @@ import numpy as np
 import fungrad.numpy as fnp
 from fungrad.core.errors import ConcretizationError, here
 from fungrad.core.glossary import Glossary
-from fungrad.core.tracer import known_value
+from fungrad.core.tracer import needed_value
 from fungrad.core.types import kind_of
 from fungrad.numpy.at import at
 from fungrad.numpy.names import tell_missing
@@ -59,7 +59,7 @@ _DOC = """Return the {what} of the elements of `data`, along its first axis, tha
 
 
 def _number_of_segments(name: str, ids: Any, count: Any) -> int:
-    known = known_value(ids if count is None else count)
+    known = needed_value(ids if count is None else count)
     if known is None:
         raise ConcretizationError(
             f"at {here()}\n{name}: the number of segments is the length of the result, so it must be known while a "

@@ -73,11 +73,19 @@ class Draws:
         if shared is not None and id(shared) not in self._mentions:
             self._before.append((shared, position_of(shared)))
 
+    @property
+    def made(self) -> bool:
+        """Whether numbers have been drawn since, or may have been: by a generator that the function makes without a seed."""
+        pairs = self._before
+        return bool(self._unseeded) or any(not same(x, self._now(of)) for of, x in pairs)
+
+    def _now(self, generator: Any) -> Any:
+        return state_of(generator) if id(generator) in self._mentions else position_of(generator)
+
     def warn(self, label: str, mapped: bool = False) -> None:
         """Warn if numbers have been drawn since; `mapped` says that the calls differ in a mapped argument."""
         for generator, before in self._before:
-            known = id(generator) in self._mentions
-            if not same(before, state_of(generator) if known else position_of(generator)):
+            if not same(before, self._now(generator)):
                 self._warn(label, generator, mapped)
         if self._shared is None and (shared := shared_generator()) and not is_new(shared):
             self._warn(label, shared, mapped)  # it was imported since

@@ -374,6 +374,12 @@ def asked(x: Any, seen_as: SeenAs = None) -> Any:
     return value
 
 
+def needed_value(x: Any) -> Any:
+    """Return the array that `x` is, where Python cannot go on without it, or None if it has no value."""
+    value = asked(x)
+    return None if type(value) is Tracer else value
+
+
 def known_value(x: Any) -> Any:
     """Return the array that `x` is, evaluating what is pending, or None if it has no value."""
     value = resolve(x)

@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike
 
 from fungrad.core.errors import ConcretizationError, Explained
 from fungrad.core.expr import Expr, variable_names
-from fungrad.core.tracer import Tracer, innermost_trace, known_value
+from fungrad.core.tracer import Tracer, innermost_trace, needed_value
 from fungrad.core.types import float0, is_array, kind_of
 from fungrad.execution import ensure_compile_time_eval as ensure_compile_time_eval
 from fungrad.extend.primitives import primitives
@@ -227,7 +227,7 @@ def concrete_or_error(force: Callable[[Any], T] | None, val: object, context: st
     >>> concrete_or_error(int, np.float64(2.0))
     2
     """
-    value = known_value(val) if type(val) is Tracer else val
+    value = needed_value(val) if type(val) is Tracer else val
     if value is None:
         raise ConcretizationError(f"a value is needed, of what is traced and has none. {context}")
     return value if force is None else force(value)

@@ -21,7 +21,7 @@ from fungrad.core.errors import ConcretizationError, here
 from fungrad.core.nesting import trace_of
 from fungrad.core.primitive import Primitive, bind
 from fungrad.core.recorder import Recorder
-from fungrad.core.tracer import Tracer, innermost_trace, known_value, resolve
+from fungrad.core.tracer import Tracer, asked, innermost_trace, known_value
 from fungrad.core.types import Shape, type_of
 from fungrad.numpy.index_plan import Array, Item, Plan, plan_of
 from fungrad.numpy.promotion import as_array, broadcast_to, convert, has_tracer
@@ -258,7 +258,7 @@ def _places(mask: Any, shape: Shape) -> Any:
     if 0 in mask.shape:  # NumPy takes it for an axis of any length
         return np.zeros(0, np.intp)
     if type(mask) is Tracer:
-        value = resolve(mask)
+        value = asked(mask)
         if type(value) is Tracer:
             raise ConcretizationError(
                 f"at {here()}\na boolean mask picks a number of elements that depends on its values, "

@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from fungrad.core.backend import to_host
 from fungrad.core.errors import ConcretizationError, here
-from fungrad.core.tracer import Tracer, known_value
+from fungrad.core.tracer import Tracer, needed_value
 from fungrad.core.types import type_of
 from fungrad.numpy import promotion
 from fungrad.numpy.dispatch import implements, not_for_tracers
@@ -33,7 +33,7 @@ def value_needed(
     why: str = "gives a number of elements that depends on values",
 ) -> Any:
     """Return the array that a tracer is; raise the error that says what to do if it is not known."""
-    value = known_value(x)
+    value = needed_value(x)
     if value is None:
         raise ConcretizationError(
             f"at {here()}\n{what} {why}, and a tracer of type {x._type} under `{x._owner.label}` has none: "

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from fungrad.core.errors import ConcretizationError, here
-from fungrad.core.tracer import Tracer, known_value
+from fungrad.core.tracer import Tracer, needed_value
 from fungrad.core.types import type_of
 from fungrad.numpy import math
 from fungrad.numpy.assignment import assign
@@ -101,7 +101,7 @@ def reduceat(ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: An
     """Return what ``ufunc.reduceat`` is: the reductions of slices, whose bounds must be known."""
     x = as_tracer(array)
     axis = normalize_axis_index(axis, x.ndim)
-    bounds = known_value(indices) if type(indices) is Tracer else np.asarray(indices)
+    bounds = needed_value(indices) if type(indices) is Tracer else np.asarray(indices)
     if bounds is None:
         raise ConcretizationError(
             f"at {here()}\n{ufunc.__name__}.reduceat: the indices decide how much is computed, so they must be "

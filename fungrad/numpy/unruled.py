@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from fungrad.core.errors import here
-from fungrad.core.tracer import Tracer, known_value
+from fungrad.core.tracer import Tracer, needed_value
 from fungrad.numpy.rules import full_name, traced_functions
 
 
@@ -17,7 +17,7 @@ def of_constants(arguments: Any) -> Any:
     Raises `NotConstant` if some tracer is none: it has no value, or may have a derivative.
     """
     if type(arguments) is Tracer:
-        value = None if arguments._has_derivative else known_value(arguments)
+        value = None if arguments._has_derivative else needed_value(arguments)
         if value is None:
             raise NotConstant
         return value.copy()  # never the trace's own

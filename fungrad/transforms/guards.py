@@ -17,7 +17,6 @@ from fungrad.core.config import settings
 from fungrad.core.layout import Layout, layout_of
 from fungrad.core.nesting import stage
 from fungrad.core.tracer import Tracer, innermost_trace
-from fungrad.core.types import is_array
 from fungrad.transforms.entry import Entry, NotToBeCached
 from fungrad.transforms.guard import Failed, Key, key_of, with_guards
 from fungrad.transforms.making import Making, NotForAll, refused
@@ -50,7 +49,9 @@ class Variant(Entry):
     answers: tuple[tuple[Any, Any], ...]
     keys: tuple[Key, ...]
     branches: tuple[Tree, ...]
-    parts: Parts | None
+    parts: (
+        Parts | None
+    )  # None if it cannot be run again: it has effects, or has drawn random numbers
 
     def run(self, leaves: Sequence[Any], inlined: bool) -> Any:
         """Return the results for the leaves of the arguments: those of another variant if these have other values."""
@@ -86,6 +87,9 @@ class Guarded:
         self._laid_out = False  # whether a variant counts on how arguments lie in memory
         self._roots: dict[tuple[Layout, ...] | None, Tree] = {}
         self._last: dict[tuple[Layout, ...] | None, Variant] = {}
+        self.warned: set[Any] = (
+            set()
+        )  # the lines of which it has been said that they ask for too many values
         self._programs: dict[Hashable, Program] = {}  # of parts; rounds of a loop have one
 
     @property
@@ -101,15 +105,19 @@ class Guarded:
         """Do nothing: variants are compiled as they come."""
 
     def run(self, leaves: Sequence[Any], inlined: bool, first: Variant | None = None) -> Any:
-        """Return the results for the leaves of the arguments; the variant to try `first` is that of the last call."""
+        """Return the results for the leaves of the arguments; that of the last call is tried before others, if none is to be the `first`."""
         if not settings.get().reading:
             return self._unguarded(leaves).run(leaves, inlined)
         if Tracer in map(type, leaves) or stage() is not None:
             return self.making.inline(leaves)
         if self.python:
             return self._by_python(leaves)
+        if first is not None and first.parts is not None:
+            results = first.tried(leaves)
+            if type(results) is not Failed:
+                return results
         layouts = tuple(map(layout_of, leaves)) if self._laid_out else None
-        variant = first or self._last.get(layouts) or self._last.get(None)
+        variant = self._last.get(layouts) or self._last.get(None)
         failed = None
         for _ in range(2 * MOST):
             if variant is None:
@@ -124,9 +132,7 @@ class Guarded:
 
     def variant_for(self, leaves: Sequence[Any]) -> Entry:
         """Return a program for such values, to look at; raise the refusal if some leaves are types alone."""
-        if not settings.get().reading or not all(
-            is_array(x) and type(x) is not Tracer for x in leaves
-        ):
+        if not (settings.get().reading and all(map(_has_value, leaves))):
             return self._unguarded(leaves)
         return self._made(leaves)
 
@@ -179,10 +185,12 @@ class Guarded:
         variant.signature = self.signature._replace(structure=answered.in_structure)
         variant.answers = tuple([(q.source, q.value) for q in questions])
         variant.keys = keys
-        variant.branches = ()
+        variant.branches = ()  # until it is kept
         if answered.laid_out:
             variant.layouts = layouts
-        variant.parts = in_parts(variant.program.given, self._programs)
+        variant.parts = None
+        if not answered.drawn:
+            variant.parts = in_parts(variant.program.given, self._programs)
         return variant
 
     def _keep(self, variant: Variant) -> None:
@@ -207,3 +215,8 @@ def _any_of(node: Any) -> Variant | None:
     while type(node) is dict:
         node = next(iter(node.copy().values()), None)
     return node  # type: ignore[no-any-return]
+
+
+def _has_value(x: Any) -> bool:
+    """Whether a leaf of the arguments is an array, and neither traced nor a type that stands for one."""
+    return not type(x).__module__.startswith("fungrad.")

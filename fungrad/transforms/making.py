@@ -61,7 +61,8 @@ class Making:
         """Return the program for all values. Raises `NotToBeCached` if it is good for this call alone."""
         with self._trace() as trace:
             inputs = self._inputs(trace, layouts)
-            structure, expr = self._recorded(trace, inputs)
+            structure, expr, draws = self._recorded(trace, inputs)
+        draws.warn(self.label)
         captured = [*trace.captures.values()]
         entry = Entry(self.name, expr, captured, self._structure(inputs), structure, self.donated)
         entry.signature = self.signature(entry.in_structure)
@@ -79,11 +80,12 @@ class Making:
             inputs = self._inputs(trace, layouts)
             for tracer, x in zip(inputs, leaves, strict=True):
                 answers.give(tracer._variable, x)
-            structure, expr = self._recorded(trace, inputs)
+            structure, expr, draws = self._recorded(trace, inputs)
         if trace.captures or trace.depends_on < trace.level:
             raise NotForAll
         laid_out = trace.reshaped and trace.assigned
-        return Answered(expr, answers.questions, self._structure(inputs), structure, laid_out)
+        known = expr, answers.questions, self._structure(inputs), structure
+        return Answered(*known, laid_out, draws.made)
 
     def by_values(self, leaves: Sequence[Any]) -> Any:
         """Return what the function gives for these leaves, computed as Python goes on."""
@@ -146,14 +148,13 @@ class Making:
         fun = as_read(self.fun)  # under a name: errors look up which function is called here
         return fun(*args, **kwargs)
 
-    def _recorded(self, trace: Trace, inputs: Sequence[Tracer]) -> tuple[tree.TreeDef, Expr]:
-        """Run the function on tracers; return the structure of its results, and the program."""
+    def _recorded(self, trace: Trace, inputs: Sequence[Tracer]) -> tuple[tree.TreeDef, Expr, Draws]:
+        """Run the function on tracers; return the structure of its results, the program, and whether numbers were drawn."""
         draws = Draws(self.fun, [value for _, _, value in self.static])
         result = self._called(inputs)
-        draws.warn(self.label)
         leaves, structure = tree.flatten(result)
         expr = trace.expr(output_variables(trace, leaves, self.label))
-        return structure, expr.check() if check_exprs.get() else expr
+        return structure, expr.check() if check_exprs.get() else expr, draws
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -170,6 +171,8 @@ class Answered:
         Of the arguments and of the results.
     laid_out
         Whether it counts on how the arguments lie in memory.
+    drawn
+        Whether random numbers were drawn: other ones in each call.
     """
 
     expr: Expr
@@ -177,6 +180,7 @@ class Answered:
     in_structure: tree.TreeDef
     structure: tree.TreeDef
     laid_out: bool
+    drawn: bool
 
 
 class NotForAll(Exception):

@@ -21,6 +21,7 @@ class OfVariants(Protocol):
 
     making: Any
     variants: list[Any]
+    warned: set[Any]
 
 
 def note_variant(of: OfVariants, variant: Any) -> None:
@@ -42,10 +43,10 @@ def note_variant(of: OfVariants, variant: Any) -> None:
 
 def warn_of_many(of: OfVariants, failed: Failed) -> None:
     """Warn, once for each line of a function, that what it asks there has more values than programs are made for."""
-    if is_ours():
+    source = failed.variant.answers[failed.number][0]
+    if source in of.warned or is_ours():
         return
-    variant, number = failed.variant, failed.number
-    source = variant.answers[number][0]
+    of.warned.add(source)
     seen = {
         shown(key): None
         for other in of.variants

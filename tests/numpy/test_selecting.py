@@ -98,7 +98,7 @@ def test_nonzero_of_fixed_size(transform):
 
 @pytest.mark.parametrize("name", ["nonzero", "flatnonzero", "argwhere", "trim_zeros"])
 @pytest.mark.parametrize("transform", [fg.jit, fg.vmap])
-def test_values_are_needed(name, transform):
+def test_values_are_needed(name, transform, as_written):
     with pytest.raises(fg.ConcretizationError, match=f"{name} gives a number of elements"):
         transform(getattr(fnp, name))(B)
 
