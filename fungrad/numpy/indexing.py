@@ -21,7 +21,7 @@ from fungrad.core.errors import ConcretizationError, here
 from fungrad.core.nesting import trace_of
 from fungrad.core.primitive import Primitive, bind
 from fungrad.core.recorder import Recorder
-from fungrad.core.tracer import Tracer, asked, innermost_trace, known_value
+from fungrad.core.tracer import Tracer, asked, innermost_trace, known_value, resolve
 from fungrad.core.types import Shape, type_of
 from fungrad.numpy.index_plan import Array, Item, Plan, plan_of
 from fungrad.numpy.promotion import as_array, broadcast_to, convert, has_tracer
@@ -260,16 +260,22 @@ def _places(mask: Any, shape: Shape) -> Any:
     if type(mask) is Tracer:
         value = asked(mask)
         if type(value) is Tracer:
-            raise ConcretizationError(
-                f"at {here()}\na boolean mask picks a number of elements that depends on its values, "
-                f"and a tracer of type {mask._type} under `{value._owner.label}` has none: the function "
-                "is traced once for all values. Keep the shape instead: choose between elements with "
-                "fungrad.numpy.where(mask, x, y), leave elements out of a sum or a maximum with its "
-                "argument where=mask, or give fungrad.numpy.nonzero(mask, size=n) a fixed size and index "
-                "with what it returns."
-            )
+            raise without_value(mask, here())
         mask = value
     return mask.reshape(-1).nonzero()[0]
+
+
+def without_value(mask: Tracer, place: str) -> ConcretizationError:
+    """Return the error for a mask that picks elements at a place, and has no value."""
+    owner: Any = resolve(mask)._owner
+    return ConcretizationError(
+        f"at {place}\na boolean mask picks a number of elements that depends on its values, "
+        f"and a tracer of type {mask._type} under `{owner.label}` has none: the function "
+        "is traced once for all values. Keep the shape instead: choose between elements with "
+        "fungrad.numpy.where(mask, x, y), leave elements out of a sum or a maximum with its "
+        "argument where=mask, or give fungrad.numpy.nonzero(mask, size=n) a fixed size and index "
+        "with what it returns."
+    )
 
 
 def _check_bounds(array: Any, n: int) -> None:

@@ -18,9 +18,15 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.backend import to_host
-from fungrad.core.errors import ConcretizationError, api_boundary
-from fungrad.core.tracer import Tracer, asked
+from fungrad.core.errors import (
+    Place,
+    api_boundary,
+    describe_source,
+    user_source,
+)
+from fungrad.core.tracer import Tracer, asked, resolve
 from fungrad.core.types import type_of
+from fungrad.numpy.indexing import without_value
 from fungrad.numpy.promotion import as_array, where
 from fungrad.numpy.views import same_array
 from fungrad.primitives.elementwise import Function, numpy_ufunc
@@ -32,12 +38,12 @@ REDUCTIONS = (np.sum, np.prod, np.any, np.all, np.mean, np.var, np.std, np.count
 class Selection:
     """The elements of an array for which a mask without values holds."""
 
-    __slots__ = ("_array", "_elements", "_error", "_mask")
+    __slots__ = ("_array", "_elements", "_mask", "_place")
 
-    def __init__(self, array: Tracer, mask: Tracer, error: ConcretizationError) -> None:
+    def __init__(self, array: Tracer, mask: Tracer, place: Place | None) -> None:
         self._array = array  # of all elements
         self._mask = mask
-        self._error = error
+        self._place = place
         self._elements: Tracer | None = None  # once the mask has been asked for
 
     def taken_elements(self) -> Any:
@@ -45,7 +51,7 @@ class Selection:
         if self._elements is None:
             mask = asked(self._mask)
             if type(mask) is Tracer:
-                raise self._error
+                raise without_value(self._mask, describe_source(self._place))
             self._elements = self._array[to_host(mask)]  # type: ignore[index]
         return self._elements
 
@@ -75,7 +81,7 @@ class Selection:
         result = None if any(x is None for x in arrays) else function(*arrays)
         if type(result) is not Tracer or result.shape != self._array.shape:
             return function(*map(_taken, operands))
-        return Selection(result, self._mask, self._error)
+        return Selection(result, self._mask, self._place)
 
     def __array_ufunc__(self, function: Any, method: str, *operands: Any, **kwargs: Any) -> Any:
         if method != "__call__" or kwargs or function.nout != 1 or function.signature:
@@ -118,26 +124,15 @@ class Selection:
         return f"<elements of {self._array._type} for which a mask without values holds>"
 
 
-def selection(x: Tracer, mask: Any, error: ConcretizationError) -> Any:
-    """Return ``x[mask]``; if the key is more than a mask of leading axes of `x`, the masks in it are asked for, or `error` is raised."""
-    fits = type(mask) is Tracer and mask.dtype == bool and (mask.ndim or not x.ndim)
-    if not fits or mask.shape != x.shape[: mask.ndim]:
-        return _at_values(x, mask, error)
+def selection(x: Tracer, key: Any) -> Selection | None:
+    """Return ``x[key]`` for a mask of leading axes of `x` without a value; None for other keys."""
+    if type(key) is not Tracer or key.dtype != bool or key.shape != x.shape[: key.ndim]:
+        return None
+    if 0 in key.shape or (x.ndim and not key.ndim) or type(resolve(key)) is not Tracer:
+        return None
     one = np.ones((), x.dtype)
-    return Selection(where(_spread(mask, x.ndim), same_array(x), one), same_array(mask), error)
-
-
-def _at_values(x: Tracer, key: Any, error: ConcretizationError) -> Any:
-    """Return ``x[key]`` for the values of the masks in `key`; raise `error` if they have none."""
-    parts = key if type(key) is tuple else (key,)
-    values = [asked(p) if type(p) is Tracer and p.dtype == bool else p for p in parts]
-    is_mask = [type(p) is Tracer and p.dtype == bool for p in parts]
-    if not any(is_mask) or any(
-        m and type(v) is Tracer for m, v in zip(is_mask, values, strict=True)
-    ):
-        raise error
-    known = tuple([to_host(v) if m else v for m, v in zip(is_mask, values, strict=True)])
-    return x[known if type(key) is tuple else known[0]]  # type: ignore[index]
+    elements = where(_spread(key, x.ndim), same_array(x), one)
+    return Selection(elements, same_array(key), user_source())
 
 
 def _taken(x: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.config import settings
-from fungrad.core.errors import ConcretizationError, here, hide_internals
+from fungrad.core.errors import here, hide_internals
 from fungrad.core.tracer import Tracer
 from fungrad.numpy.assignment import assign, check_writable
 from fungrad.numpy.at import at
@@ -182,12 +182,11 @@ class Methods:
 
     def __getitem__(self: Any, key: Any) -> Any:
         try:
+            if type(key) is Tracer and (chosen := selection(self, key)) is not None:
+                return chosen
             steps = static_steps(self, key)
             result = region(self, steps, key) if steps else gathered(self, key)
             return element(self, key, getitem(self, key)) if result is None else result
-        except ConcretizationError as error:
-            hide_internals(error)
-            return selection(self, key, error)
         except Exception as error:
             hide_internals(error)
             raise
