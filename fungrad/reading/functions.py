@@ -7,7 +7,7 @@ import os
 import sys
 import weakref
 from collections.abc import Iterator
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -220,6 +220,8 @@ def called(x: Any) -> Any:
         return _class(x)
     if isinstance(x, Portable):
         return x
+    if (made := _of_library(x)) is not None:
+        return made
     if isinstance(x, np.vectorize):
         import fungrad.numpy as fnp
 
@@ -229,6 +231,18 @@ def called(x: Any) -> Any:
         inner = read(call)
         return x if inner is call else MethodType(inner, x)
     return x
+
+
+def _of_library(x: Any) -> Any:
+    """Return what stands for an object of SciPy's, or for a method of one; None if nothing does."""
+    owner = getattr(x, "__self__", None)
+    kind = type(x) if owner is None or isinstance(owner, ModuleType) else None
+    home = (kind or (owner if isinstance(owner, type) else type(owner))).__module__
+    if not (isinstance(home, str) and home.startswith(("scipy.", "numpy.polynomial."))):
+        return None
+    from fungrad.reading import scipy_objects
+
+    return scipy_objects.stand_in(x) if kind else scipy_objects.method(x, x.__name__)
 
 
 def callback(x: Any) -> Any:
@@ -263,6 +277,8 @@ def _method(x: MethodType) -> Any:
     found = _table.method(type(owner), x.__name__)
     if found is not None:
         return MethodType(found, owner)
+    if (made := _of_library(x)) is not None:
+        return made
     if type(function) is not FunctionType:
         return x
     inner = read(function)

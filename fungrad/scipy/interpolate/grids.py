@@ -51,6 +51,8 @@ class RegularGridInterpolator(Interpolant):
         are not checked; there the result is NaN.
     fill_value
         What is returned outside of the grid, without `bounds_error`; None to extrapolate.
+    solver, solver_args
+        Mean nothing here: the systems for the coefficients are solved directly.
 
     Examples
     --------
@@ -70,6 +72,9 @@ class RegularGridInterpolator(Interpolant):
         method: str = "linear",
         bounds_error: bool = True,
         fill_value: Any = np.nan,
+        *,
+        solver: Any = None,
+        solver_args: Any = None,
     ) -> None:
         if method not in ("linear", "nearest", "pchip", *DEGREES):
             raise ValueError(f"Method '{method}' is not defined")
@@ -120,14 +125,23 @@ class RegularGridInterpolator(Interpolant):
             c = np.moveaxis(spline.c, 0, axis)
         self.knots, self.coefficients = tuple(knots), c
 
-    def __call__(self, xi: Any) -> Array:
-        """Return the values at places, of shape (..., d) or a tuple of d arrays."""
+    def __call__(self, xi: Any, method: str | None = None, *, nu: Any = None) -> Array:
+        """Return the values at places, of shape (..., d) or a tuple of d arrays; `nu` is for plain ones."""
         ndim = len(self.grid)
         if self.is_plain(xi):
             own = scipy.interpolate.RegularGridInterpolator(
                 self.grid, self.values, self.method, self.bounds_error, self.fill_value
             )
-            return own(xi)
+            return own(xi, method, nu=nu)
+        if nu is not None:
+            raise TypeError("nu: differentiate the values by the places, with fungrad.jacobian")
+        if method not in (None, self.method):
+            arguments = self.grid, self.values, method, self.bounds_error, self.fill_value
+            return type(self)(*arguments)(xi)
+        if self.method == "pchip":
+            raise ValueError(
+                "method='pchip' takes plain places: use 'cubic', or PchipInterpolator along one axis"
+            )
         places = _places(xi, ndim)
         if places.shape[-1] != ndim:
             raise ValueError(

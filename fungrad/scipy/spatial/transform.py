@@ -271,11 +271,14 @@ class Rotation:
         """The shape of the array of rotations."""
         return tuple(self._quat.shape[:-1])
 
-    def __mul__(self, other: Rotation) -> Self:
+    def __mul__(self, other: Rotation | scipy.spatial.transform.Rotation) -> Self:
         """Return the rotations by `other`, then by these."""
-        if not isinstance(other, Rotation):
+        if not isinstance(other, Rotation | scipy.spatial.transform.Rotation):
             return NotImplemented
-        return self._of(q.normalized(q.product(self._quat, other._quat)))
+        return self._of(q.normalized(q.product(self._quat, other.as_quat())))
+
+    def __rmul__(self, other: scipy.spatial.transform.Rotation) -> Self:
+        return self._of(q.normalized(q.product(other.as_quat(), self._quat)))
 
     def __pow__(self, n: float) -> Self:
         """Return rotations about the same axes by n times the angles."""
@@ -370,8 +373,7 @@ class Slerp:
         inside = (t >= self.times[0]) & (t <= self.times[-1])
         if not self.extrapolate and type(inside) is not Tracer and not np.all(inside):
             raise ValueError("Slerp: times are not before the first or after the last given one")
-        last = self.times.shape[0] - 2
-        i = fnp.clip(fnp.searchsorted(self.times, t) - 1, 0, last)
+        i = fnp.clip(fnp.searchsorted(self.times, t) - 1, 0, self.times.shape[0] - 2)
         share = (t - fnp.take(self.times, i)) / fnp.take(self.timedelta, i)
         if not self.extrapolate:
             share = fnp.where(inside, share, np.nan)

@@ -1,0 +1,281 @@
+"""Objects that SciPy and `numpy.polynomial` made outside of a traced function, where it calls them with something traced.
+
+Each call makes fungrad's object of SciPy's attributes as they are then, so an object may change between calls.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fungrad.compat.numpy import scipys
+
+__all__ = ["is_of_library", "method", "stand_in"]
+
+Function = Callable[..., Any]
+
+
+def is_of_library(kind: type) -> bool:
+    """Whether a class is one of those libraries' whose objects are looked at here."""
+    return (kind.__module__ or "").startswith(("scipy.", "numpy.polynomial."))
+
+
+def stand_in(x: Any) -> Any:
+    """Return what is called in the place of an object of a library; None if nothing is."""
+    make = _maker(type(x))
+    return None if make is None else functools.partial(_called, x, None, make)
+
+
+def method(bound: Any, name: str) -> Any:
+    """Return what is called in the place of a method of an object, or of a class; None if nothing is."""
+    owner = bound.__self__
+    if isinstance(owner, type):
+        make = _CLASSES.get(owner.__name__) if is_of_library(owner) else None
+    else:
+        make = _maker(type(owner)) if is_of_library(type(owner)) else None
+    return None if make is None else functools.partial(_called, bound, name, make)
+
+
+def of_module(name: str) -> Iterator[tuple[Any, Any]]:
+    """Yield functions and classes of a module of SciPy's that has no mirror but in these, and what stands for each."""
+    if name != "spatial.transform":
+        return
+    import scipy.spatial.transform as theirs
+
+    from fungrad.scipy.spatial import transform as ours
+
+    yield theirs.Slerp, functools.partial(_called, theirs.Slerp, None, lambda _: ours.Slerp)
+    for key in dir(theirs.Rotation):
+        made = getattr(theirs.Rotation, key)
+        if key.startswith("from_") and type(made) is FunctionType:  # static
+            function = getattr(ours.Rotation, key, None)
+            if function is not None:
+                yield made, functools.partial(_called, made, None, lambda _, f=function: f)
+
+
+def _called(theirs: Any, name: str | None, make: Function, /, *args: Any, **kwargs: Any) -> Any:
+    """Call an object or a method of SciPy's; with something traced, that of fungrad's object."""
+    if not _reach(args, kwargs):
+        return theirs(*args, **kwargs)
+    args, kwargs = scipys.with_constants(args, kwargs)
+    if not _reach(args, kwargs):
+        return theirs(*args, **kwargs)
+    ours = make(theirs if name is None else theirs.__self__)
+    function = ours if name is None else getattr(ours, name, None)
+    if function is None:
+        return theirs(*args, **kwargs)  # which refuses what is traced, or is written in Python
+    return function(*args, **kwargs)
+
+
+def _reach(args: Any, kwargs: dict[str, Any]) -> bool:
+    return scipys.reach(args, kwargs) or any(_is_rotation(x) for x in args)
+
+
+def _is_rotation(x: Any) -> bool:
+    return type(x).__module__ == "fungrad.scipy.spatial.transform"
+
+
+def _maker(kind: type) -> Function | None:
+    """Return what makes fungrad's object of one of a class; the user's own classes have methods of their own."""
+    if not is_of_library(kind):
+        return None
+    for base in kind.__mro__:
+        make = _OBJECTS.get(base.__name__)
+        if make is not None and is_of_library(base):
+            return make
+    return None
+
+
+# Interpolants
+
+
+def _ppoly(x: Any) -> Any:
+    from fungrad.scipy.interpolate import PPoly
+
+    return PPoly.of((x.c, x.x), (x.extrapolate, x.axis))
+
+
+def _bpoly(x: Any) -> Any:
+    from scipy.interpolate import PPoly
+
+    return _ppoly(PPoly.from_bernstein_basis(x))
+
+
+def _bspline(x: Any) -> Any:
+    from fungrad.scipy.interpolate import BSpline
+
+    return BSpline.of((x.t, x.c), (x.k, x.extrapolate, x.axis))
+
+
+def _interp1d(x: Any) -> Any:
+    from fungrad.scipy.interpolate import interp1d
+
+    fill = "extrapolate" if x._extrapolate else x.fill_value
+    return interp1d(x.x, x.y, _kind(x), x.axis, True, x.bounds_error, fill, True)
+
+
+def _kind(x: Any) -> Any:
+    """Return the `kind` of an `interp1d`, which keeps the name or, of splines, the degree."""
+    spline = getattr(x, "_spline", None)
+    if spline is not None:
+        return int(spline.k)
+    if x._kind == "nearest":  # "nearest-up" is kept under this name too
+        return "nearest" if x._side == "left" else "nearest-up"
+    return x._kind
+
+
+def _grid(x: Any) -> Any:
+    from fungrad.scipy.interpolate import RegularGridInterpolator
+
+    spline = x._spline  # of SciPy's, which solves for the coefficients in its own way
+    knots, coefficients = (None, None) if spline is None else (tuple(spline.t), spline.c)
+    arrays = (tuple(x.grid), x.values, knots, coefficients, x.fill_value)
+    return RegularGridInterpolator.of(arrays, (x.method, x.bounds_error))
+
+
+class _Univariate:
+    """A `UnivariateSpline`: a B-spline, and what it is outside of its knots."""
+
+    _MODES: ClassVar[dict[Any, int]] = {
+        0: 0,
+        1: 1,
+        2: 2,
+        3: 3,
+        "extrapolate": 0,
+        "zeros": 1,
+        "raise": 2,
+        "const": 3,
+    }
+
+    def __init__(self, spline: Any) -> None:
+        from fungrad.scipy.interpolate import BSpline
+
+        t, c, k = spline._eval_args
+        self._ext = spline.ext
+        self._spline = BSpline.of((np.asarray(t), np.asarray(c)[: len(t) - k - 1]), (k, True, 0))
+
+    def __call__(self, x: Any, nu: int = 0, ext: Any = None) -> Any:
+        import fungrad.numpy as fnp
+
+        mode = self._MODES[self._ext if ext is None else ext]
+        if mode == 0:
+            return self._spline(x, nu)
+        x = fnp.asarray(x)
+        low, high = self._spline.bounds()
+        if mode == 3:
+            return self._spline(fnp.clip(x, low, high), nu)
+        outside = (x < low) | (x > high)
+        if mode == 1:
+            return fnp.where(outside, 0.0, self._spline(x, nu))
+        from fungrad.core.tracer import needed_value
+
+        known = needed_value(outside)
+        if known is not None and np.any(known):
+            raise ValueError("UnivariateSpline: a place is outside of the knots, and ext='raise'")
+        return fnp.where(outside, np.nan, self._spline(x, nu))
+
+    def integral(self, a: Any, b: Any) -> Any:
+        """Return the integral from `a` to `b`; the spline is 0 outside of its knots, as for FITPACK."""
+        return self._spline.integrate(a, b, False)
+
+
+# Distributions
+
+
+class _Frozen:
+    """A distribution with fixed parameters: the methods that fungrad has take what is traced."""
+
+    def __init__(self, distribution: Any, args: Any, kwargs: dict[str, Any]) -> None:
+        self._distribution, self._args, self._kwargs = distribution, args, kwargs
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._distribution.methods:
+            raise AttributeError(name)
+        bound = getattr(self._distribution, name)
+        return lambda x: bound(x, *self._args, **self._kwargs)
+
+
+def _frozen(x: Any) -> Any:
+    from fungrad.scipy import stats
+
+    ours = getattr(stats, x.dist.name, None)
+    if type(ours).__name__ == "function" or not hasattr(ours, "methods"):
+        return None
+    return _Frozen(ours, x.args, x.kwds)
+
+
+def _frozen_normal(x: Any) -> Any:
+    from fungrad.scipy import stats
+
+    arguments = {"mean": x.mean, "cov": x.cov, "allow_singular": x.allow_singular}
+    return _Frozen(stats.multivariate_normal, (), arguments)
+
+
+def _kde(x: Any) -> Any:
+    from fungrad.scipy.stats import gaussian_kde
+
+    return gaussian_kde(x.dataset, x.factor, x.weights)
+
+
+# Others
+
+
+def _sparse(x: Any) -> Any:
+    from fungrad.scipy.sparse.arrays import as_sparse
+
+    return as_sparse(x)
+
+
+def _rotation(x: Any) -> Any:
+    from fungrad.scipy.spatial.transform import Rotation
+
+    return Rotation.from_quat(x.as_quat())
+
+
+def _slerp(x: Any) -> Any:
+    from fungrad.scipy.spatial.transform import Slerp
+
+    return Slerp._of(x.times, x.timedelta, _rotation(x.rotations), x.rotvecs, False)
+
+
+def _rotations(kind: Any) -> Any:
+    from fungrad.scipy.spatial.transform import Rotation
+
+    return Rotation
+
+
+def _series(x: Any) -> Any:
+    """Return the function that a polynomial in any of NumPy's bases is."""
+
+    def value(place: Any) -> Any:
+        import fungrad.numpy as fnp
+
+        offset, scale = x.mapparms()
+        return type(x)._val(offset + scale * fnp.asarray(place), x.coef)
+
+    return value
+
+
+_OBJECTS: dict[str, Function] = {
+    "PPoly": _ppoly,
+    "BPoly": _bpoly,
+    "BSpline": _bspline,
+    "interp1d": _interp1d,
+    "UnivariateSpline": _Univariate,
+    "RegularGridInterpolator": _grid,
+    "rv_frozen": _frozen,
+    "multivariate_normal_frozen": _frozen_normal,
+    "gaussian_kde": _kde,
+    "_spbase": _sparse,
+    "Rotation": _rotation,
+    "Slerp": _slerp,
+    "ABCPolyBase": _series,
+}
+"""What makes fungrad's object of SciPy's, by the name of the class."""
+
+_CLASSES: dict[str, Function] = {"Rotation": _rotations}
+"""What stands for classes whose objects are made by their methods."""
