@@ -16,7 +16,7 @@ from fungrad.programs.loops.cond import choose
 from fungrad.reading.hooks import UNBOUND
 from fungrad.reading.sites import NotRecorded, Site
 from fungrad.reading.strict import EXIT, body_level
-from fungrad.reading.variables import Filled, own_copy, without_hidden
+from fungrad.reading.variables import Filled, without_hidden
 
 __all__ = [
     "NOT_TRACEABLE",
@@ -59,11 +59,11 @@ def _recorded(site: Site, test: Any, variables: dict[str, Any]) -> Any:
             way.kind_is_result = True
         arrays, leaves = choose_between(test, *ways, filled.arrays)
     kind, value, results = together(ways[0].end, ways[1].end, leaves)
-    filled.assign(arrays)
     new = dict(zip(wanted, results, strict=True))
     for name in filled.names:
         if name in new and new[name] is None:
             new[name] = known[name]
+    filled.assign(arrays)  # last: nothing may fail after it
     if site.leaves:
         return EXIT(kind if ways[0].kind_is_result else ways[0].kind, value, {**variables, **new})
     return tuple([new.get(name, known.get(name, UNBOUND)) for name in site.assigned])
@@ -83,7 +83,7 @@ class _Way:
         self.__name__ = f"the `{part}`"
 
     def __call__(self, arrays: Sequence[Any]) -> Any:
-        arrays = [own_copy(x) for x in arrays]
+        given, arrays = arrays, self._filled.begun(arrays)
         with within_body():
             kind, value, after = self._form(**self._filled.given(self._known, arrays))
         results = []
@@ -94,7 +94,7 @@ class _Way:
             self.kind_is_result = True
         self.kind = None if type(kind) is Tracer else kind
         leaves, self.end = apart((kind if self.kind_is_result else None, value, results))
-        return list(arrays), leaves
+        return self._filled.ended(given, arrays), leaves
 
 
 def within_body() -> holding[int]:

@@ -31,6 +31,9 @@ class Rows:
     def __iter__(self) -> Iterator[Any]:
         return iter(self.kind(*self.parts))
 
+    def __reversed__(self) -> Iterator[Any]:
+        return reversed(self.kind(*self.parts))
+
 
 _KINDS = (builtins.zip, builtins.enumerate, builtins.reversed)
 

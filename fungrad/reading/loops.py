@@ -71,6 +71,8 @@ class RowsOf:
         What the user's variable is in a round, of the rows of these.
     last
         What it is in the last round.
+    sources
+        The user's arrays that the rows are taken from.
     traced
         Whether one of the arrays is.
     """
@@ -81,11 +83,13 @@ class RowsOf:
         arrays: list[Any],
         row: Callable[[Sequence[Any]], Any],
         last: Callable[[], Any],
+        sources: Sequence[Any] = (),
     ) -> None:
         self.count = count
         self.arrays = arrays
         self.row = row
         self.last = last
+        self.sources = sources
         self.traced = any(type(x) is Tracer for x in arrays)
 
 
@@ -101,7 +105,7 @@ def rows_of(over: Any) -> RowsOf | None:
     if kind in (np.ndarray, Tracer):
         if not over.ndim or over.dtype.kind not in "biufc":
             return None
-        return RowsOf(len(over), [over], lambda xs: xs[0], lambda: over[-1])
+        return RowsOf(len(over), [over], lambda xs: xs[0], lambda: over[-1], [over])
     if kind in (list, tuple):
         return _of_list(over)
     return _of_parts(over) if kind is Rows else None
@@ -117,7 +121,8 @@ def _of_list(over: Any) -> RowsOf | None:
     weak = next(iter(types)).weak
     made: Any = fnp.stack([fnp.asarray(x) for x in over])
     cast = Cast(made.dtype, weak)
-    return RowsOf(len(over), [made], lambda xs: cast(xs[0]) if weak else xs[0], lambda: over[-1])
+    row = lambda xs: cast(xs[0]) if weak else xs[0]
+    return RowsOf(len(over), [made], row, lambda: over[-1], over)
 
 
 def _of_parts(over: Rows) -> RowsOf | None:
@@ -141,7 +146,8 @@ def _of_parts(over: Rows) -> RowsOf | None:
     if type(over.parts[0]) is Rows:
         return None
     first_of = over.parts[0]
-    return RowsOf(part.count, [x[::-1] for x in part.arrays], part.row, lambda: first_of[0])
+    arrays = [x[::-1] for x in part.arrays]
+    return RowsOf(part.count, arrays, part.row, lambda: first_of[0], part.sources)
 
 
 def _zipped(parts: list[RowsOf]) -> RowsOf:
@@ -161,7 +167,8 @@ def _zipped(parts: list[RowsOf]) -> RowsOf:
             return tuple([x.last() for x in parts])
         return row([y[count - 1] for x in parts for y in x.arrays])
 
-    return RowsOf(count, [y[:count] for x in parts for y in x.arrays], row, last)
+    arrays = [y[:count] for x in parts for y in x.arrays]
+    return RowsOf(count, arrays, row, last, [y for x in parts for y in x.sources])
 
 
 class _Loop:
@@ -170,8 +177,11 @@ class _Loop:
     def __init__(self, site: Site, rows: RowsOf, known: dict[str, Any]) -> None:
         self.site, self.rows, self.known = site, rows, known
         self.filled = Filled(site, known)
+        self.filled.check_unseen(rows.sources)
         self.names = tuple([x for x in site.names if x in known])
         self.form = site.form("body", (ROW, *self.names))
+        if not site.filled.isdisjoint(site.targets) and any(x.ndim > 1 for x in rows.arrays):
+            raise NotRecorded("it writes to the rows that it goes over")
         wanted = [x for x in site.assigned if x not in site.temporary]
         lacking = [x for x in wanted if x not in known and x not in site.targets]
         if lacking:
@@ -202,12 +212,12 @@ class _Loop:
         if isinstance(outcome, NotTraced):
             raise outcome.error
         after, arrays, *_ = outcome
-        self.filled.assign(arrays)
         result = dict(known)
         result |= {x: y for x, y in zip(self.changing, after, strict=True) if y is not None}
         result |= {x: known[x] + step * count for x, step in self.counters.items()}
         if self.targets:
             result |= site.unpacked(self.rows.last())
+        self.filled.assign(arrays)  # last: nothing may fail after it
         return tuple([result.get(x, UNBOUND) for x in site.assigned])
 
     def _is_filled(self, name: str) -> bool:
@@ -237,7 +247,7 @@ class _Loop:
 
     def _round(self, variables: dict[str, Any], arrays: Any, row: Any) -> Any:
         """Run the body; return the variables and arrays after it, and how it ended."""
-        arrays = [own_copy(x) for x in arrays]
+        before, arrays = arrays, self.filled.begun(arrays)
         given = self.filled.given(variables, arrays)
         with within_body():
             kind, _, after = self.form(row, *[given[x] for x in self.names])
@@ -252,4 +262,4 @@ class _Loop:
             if self._is_filled(name) and self.filled.rebound(name, x, arrays):
                 raise NotRecorded(f"{name} is written to, and assigned anew")
             values.append(None if self._is_filled(name) else x)
-        return values, list(arrays), kind
+        return values, self.filled.ended(before, arrays), kind

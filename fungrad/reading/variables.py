@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core import tree
-from fungrad.core.tracer import Tracer, innermost_trace, new_tracer
+from fungrad.core.tracer import ARGUMENT, Tracer, innermost_trace, new_tracer
 from fungrad.core.types import is_array
 from fungrad.numpy.memory import View
 from fungrad.numpy.views import is_scalar
@@ -68,6 +68,7 @@ class Filled:
             found.setdefault(id(x), x)
             self.names[name] = [*found].index(id(x))
         self.arrays = [*found.values()]
+        self._written = set[int]()
         self._check_apart(site, variables)
 
     def _check_apart(self, site: Site, variables: Mapping[str, Any]) -> None:
@@ -88,13 +89,33 @@ class Filled:
         ):
             raise NotRecorded("it writes to a view that is read-only")
 
+    def check_unseen(self, arrays: Iterable[Any]) -> None:
+        """Raise `NotRecorded` if arrays that a loop goes over show what it writes to."""
+        roots = [root_of(x) for x in self.arrays]
+        for each in arrays:
+            if any(root_of(x) is root for x in _tracers_in(each) for root in roots):
+                raise NotRecorded("it writes to an array that it goes over")
+
     def given(self, variables: dict[str, Any], arrays: Sequence[Any]) -> dict[str, Any]:
         """Return variables with other arrays in their places."""
         return {**variables, **{name: arrays[i] for name, i in self.names.items()}}
 
+    def begun(self, arrays: Sequence[Any]) -> list[Any]:
+        """Return arrays that a body is given as such that it may write to."""
+        return [own_copy(x) for x in arrays]
+
+    def ended(self, given: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
+        """Return the arrays that a body was given, as it leaves them; note which it has written to."""
+        pairs = enumerate(zip(given, arrays, strict=True))
+        self._written |= {i for i, (x, y) in pairs if x._variable != y._variable}
+        return list(arrays)
+
     def assign(self, results: Sequence[Any]) -> None:
-        """Give the arrays their new elements."""
-        for x, new in zip(self.arrays, results, strict=True):
+        """Give the arrays that were written to their new elements: all of them, or none and `NotRecorded`."""
+        chosen = [(self.arrays[i], results[i]) for i in sorted(self._written)]
+        if any(root_of(x)._memory is ARGUMENT for x, _ in chosen):
+            raise NotRecorded("it writes to an argument of the transformed function")
+        for x, new in chosen:
             x[...] = new  # type: ignore[index]
 
     def rebound(self, name: str, x: Any, arrays: Sequence[Any]) -> bool:
