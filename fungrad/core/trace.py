@@ -171,7 +171,8 @@ class Trace(Capturing):
         if self.started:
             kind = "rewrite" if self.rewriting else "trace"
             tell(kind, self.label, self.started, equations=len(self.equations))
-        earlier = earlier_failure(self, error) if self.late else None
+        pending = self.late or self.failed is not None
+        earlier = earlier_failure(self, error) if pending else None
         self.close()
         current_trace.set(self.outer)
         if earlier is not None:

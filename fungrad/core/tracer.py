@@ -204,7 +204,7 @@ class Tracer:
                 refusals.check_no_empty_mask(self._type)
             value = self._number("NumPy (to index an array, say)", "TAKE")
             return np.array(value, dtype)  # never the trace's own
-        refusals.check_not_assigned(self._type)
+        self._check_not_assigned()
         refusals.check_no_method(self._type)
         refusals.check_no_float_index(self._type)
         advice = (
@@ -234,6 +234,7 @@ class Tracer:
         else:
             meant = not scipys.loses(caller) and asks_for_number(caller)
         if not meant and self._has_derivative:
+            self._check_not_assigned()
             refusals.check_no_method(self._type)
             advice = (
                 "Use the function of fungrad.numpy or fungrad.scipy (fnp.sqrt instead of math.sqrt); if a constant "
@@ -253,12 +254,26 @@ class Tracer:
         trace, variable = self._owner, self._variable
         if not self._type.inexact or trace.moves(variable):
             return self._type.inexact
-        if trace.answers is not None:
+        if trace.answers is not None or (trace.parts and settings.get().reading):
             return False
         if trace.values is None and (trace.staged or trace.constant(variable) is None):
             return not trace.staged
         in_force = settings.get()
         return not (in_force.constants_converted or in_force.reading)
+
+    def _check_not_assigned(self) -> None:
+        """Raise if the user's line assigns this to an element of an array of NumPy.
+
+        NumPy may raise an error of its own instead, which the user's code may catch: the trace raises this one at its end.
+        """
+        from fungrad.core import refusals
+
+        try:
+            refusals.check_not_assigned(self._type)
+        except LostDerivativeError as error:
+            if self._owner.failed is None:
+                self._owner.failed = error
+            raise
 
     def _number(
         self, what: str, advice: str, constant: bool = False, seen_as: SeenAs = None
@@ -268,9 +283,7 @@ class Tracer:
         `constant` says that the caller makes a constant of it, which may be a mistake.
         """
         if self._has_derivative:
-            from fungrad.core.refusals import check_not_assigned
-
-            check_not_assigned(self._type)
+            self._check_not_assigned()
         value = asked(self, seen_as)
         if constant and type(value) is not Tracer and self._owner.moves(self._variable):
             from fungrad.core.strict import note_conversion

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -103,6 +104,32 @@ def chosen(test: Any, x: Callable[[], Any], y: Callable[[], Any]) -> Any:
     return choice(test, x, y)
 
 
+_DIVISIONS = {"Div": operator.truediv, "FloorDiv": operator.floordiv, "Mod": operator.mod}
+
+
+def divided(kind: str, x: Any, y: Any) -> Any:
+    """Return a quotient or remainder where a `try` may wait for the error of Python's numbers."""
+    if type(y) is Tracer and _is_number(y) and _is_number(x) and y == 0:
+        raise ZeroDivisionError("division by zero")
+    return _DIVISIONS[kind](x, y)
+
+
+def _is_number(x: Any) -> bool:
+    """Whether `x` is a number of Python's, or traced and stands for one."""
+    if type(x) is Tracer:
+        return x._type.weak and not x._type.shape
+    return type(x) in (bool, int, float, complex)
+
+
+def indexed(x: Any, index: Any) -> Any:
+    """Return ``x[index]`` where a `try` may wait for the error of an index out of bounds."""
+    if is_symbolic(index) and not index.shape and index.dtype.kind in "iu" and hasattr(x, "__len__"):
+        size = len(x)
+        if index < -size or index >= size:
+            raise IndexError(f"index is out of bounds for axis 0 with size {size}")
+    return x[index]
+
+
 def branch(site: Site, test: Any, variables: dict[str, Any]) -> Any:
     """Return the outcome of an `if` as `branches.branch` does."""
     from fungrad.reading import branches
@@ -128,6 +155,8 @@ HOOKS: dict[str, Any] = {
     "EXIT": strict.EXIT,
     "both": both,
     "branch": branch,
+    "divided": divided,
+    "indexed": indexed,
     "called": functions.called,
     "callback": functions.callback,
     "chosen": chosen,

@@ -179,6 +179,9 @@ class Rewriter(Statements):
         self.generic_visit(node)
         if self.strict and not isinstance(node.ctx, ast.Load):
             node.value = self.hook("written", node.value, at=node.value)
+        elif "IndexError" in self.caught and isinstance(node.ctx, ast.Load):
+            if not isinstance(node.slice, ast.Slice | ast.Tuple | ast.Constant):
+                return self.hook("indexed", node.value, node.slice, at=node)
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:

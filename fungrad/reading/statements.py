@@ -28,6 +28,7 @@ class Statements(ast.NodeTransformer):
         self.constants: dict[str, Any] = {}
         self.context: str | None = None
         self.in_loop = False  # one that Python runs, of what is being rewritten
+        self.caught: frozenset[str] = frozenset()  # errors that a `try` around waits for
         self.calls_only = False
         """Whether variables cannot be added: to a comprehension, or a function that looks at its own."""
 
@@ -139,6 +140,27 @@ class Statements(ast.NodeTransformer):
             lacks = ast.Compare(name(each), [ast.Is()], [self.constant("UNBOUND", _unbound())])
             made.append(ast.If(lacks, [ast.Delete([name(each, ast.Del())])], []))
         return [located(x, at) for x in made]
+
+    # What a `try` may wait for
+
+    def visit_Try(self, node: ast.Try) -> ast.AST:
+        kept = self.caught
+        self.caught = kept | _caught(node)
+        node.body = self.within(node.body)
+        self.caught = kept
+        for each in node.handlers:
+            each.body = self.within(each.body)
+        node.orelse, node.finalbody = self.within(node.orelse), self.within(node.finalbody)
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        if "ZeroDivisionError" not in self.caught:
+            return node
+        if not isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod):
+            return node
+        kind = ast.Constant(type(node.op).__name__)
+        return self.hook("divided", kind, node.left, node.right, at=node)
 
     # Loops
 
@@ -281,6 +303,25 @@ def located(node: Any, at: ast.AST) -> Any:
         if isinstance(each, ast.expr | ast.stmt) and not hasattr(each, "lineno"):
             ast.copy_location(each, at)
     return node
+
+
+_BY_NAME = {
+    "ArithmeticError": ("ZeroDivisionError",),
+    "IndexError": ("IndexError",),
+    "LookupError": ("IndexError",),
+    "ZeroDivisionError": ("ZeroDivisionError",),
+}
+
+
+def _caught(node: ast.Try) -> frozenset[str]:
+    """Return which errors of arithmetic and of indexing a `try` catches."""
+    found = set[str]()
+    for each in node.handlers:
+        names = [x.id for x in ast.walk(each.type) if isinstance(x, ast.Name)] if each.type else []
+        if not names or {"Exception", "BaseException"}.intersection(names):
+            found |= {"ZeroDivisionError", "IndexError"}
+        found.update(*[_BY_NAME.get(name, ()) for name in names])
+    return frozenset(found)
 
 
 def _plain_target(target: ast.expr) -> bool:
