@@ -162,7 +162,7 @@ class Guarded:
             results = self._by_python(leaves)
             self.python = self.python or asks
             return results
-        self._keep(variant)
+        self._keep(variant, failed)
         note_variant(self, variant)
         return variant.tried(leaves, checked=False)
 
@@ -193,21 +193,34 @@ class Guarded:
             variant.parts = in_parts(variant.program.given, self._programs)
         return variant
 
-    def _keep(self, variant: Variant) -> None:
-        """Add a variant to the tree."""
+    def _keep(self, variant: Variant, failed: Failed | None) -> None:
+        """Add a variant to the tree, unless another thread has added one for these values."""
         if variant.layouts is not None:
             self._laid_out = True
         node: Any = self._roots.setdefault(variant.layouts, {})
         branches: list[Tree] = []
+        misplaced = False
         for number, key in enumerate(variant.keys):
             branches.append(node)
             last = number == len(variant.keys) - 1
             node = node.setdefault(key, variant if last else {})
-            if last is not (type(node) is Variant):
-                break  # the function has asked for something else: it depends on more than its arguments
+            if misplaced := last is not (type(node) is Variant):
+                break  # it has asked for something else than before: it depends on more than its arguments
         variant.branches = (*branches, *[{} for _ in variant.keys[len(branches) :]])
-        self.variants.append(variant)
+        new = node is variant or misplaced or not variant.keys
+        if new or _answers_otherwise(variant, failed):
+            self.variants.append(variant)
         self._last[variant.layouts] = variant
+
+
+def _answers_otherwise(variant: Variant, failed: Failed | None) -> bool:
+    """Whether what a program found is not what Python was told for the same arguments: a kernel has rounded otherwise.
+
+    Such a variant counts, though it may be there already: so many calls are traced, and then Python runs them.
+    """
+    if failed is None or failed.number >= len(variant.keys):
+        return failed is not None
+    return variant.keys[failed.number] != failed.found
 
 
 def _any_of(node: Any) -> Variant | None:

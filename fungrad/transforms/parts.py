@@ -21,9 +21,9 @@ from fungrad.transforms.guard import Failed, Guard, key_of
 
 
 class Part(NamedTuple):
-    """What runs a part, if there is anything to run, with the variables it reads and makes, and those of no use after its guard.
+    """What runs a part, if there is anything to run, with the places of what it reads and makes, and of what is of no use after its guard.
 
-    `asked` is what the guard compares.
+    `asked` is the place of what the guard compares.
     """
 
     program: Program | None
@@ -36,27 +36,44 @@ class Part(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts of a program, in order."""
+    """The parts of a program, in order, and places for what they hand on: the arguments first, then constants.
 
-    expr: Expr
+    Attributes
+    ----------
+    parts
+        The parts.
+    constants
+        What some part or the caller is given.
+    room
+        How many places there are after these.
+    outputs
+        The places of the results.
+    own
+        Whether each result is an array of its own as it comes, and neither an argument nor a constant.
+    """
+
     parts: tuple[Part, ...]
+    constants: tuple[Any, ...]
+    room: int
+    outputs: tuple[int, ...]
+    own: bool
 
     def run(self, arguments: Sequence[Any], checked: bool) -> list[Any] | Failed:
         """Return the results, or which guard did not hold; without `checked` all do."""
-        expr = self.expr
-        values = {**expr.constants, **dict(zip(expr.inputs, arguments, strict=True))}
+        values = [*arguments, *self.constants, *[None] * self.room]
         for number, (program, inputs, outputs, dying, guard, asked) in enumerate(self.parts):
             if program is not None:
                 results = program(*[values[v] for v in inputs])
-                values.update(zip(outputs, results, strict=True))
+                for v, x in zip(outputs, results, strict=True):
+                    values[v] = x
             if guard is not None and checked:
                 found = key_of(values[asked], guard.seen_as)
                 if found != guard.expected:
                     return Failed(number, found)
             for v in dying:
-                values.pop(v, None)
-        others = [*arguments, *expr.constants.values()]
-        return unshared([values[v] for v in expr.outputs], others)
+                values[v] = None
+        results = [values[v] for v in self.outputs]
+        return results if self.own else unshared(results, [*arguments, *self.constants])
 
 
 def in_parts(expr: Expr, programs: dict[Hashable, Program]) -> Parts | None:
@@ -91,7 +108,39 @@ def in_parts(expr: Expr, programs: dict[Hashable, Program]) -> Parts | None:
             program = programs.setdefault(key, Program(part, donated=own, jitted=True))
         parts.append(Part(program, inputs, outputs, dying, guard, asked))
         later |= read | wanted
-    return Parts(expr, tuple(parts[::-1]))
+    return _placed(expr, parts[::-1])
+
+
+def _placed(expr: Expr, parts: Sequence[Part]) -> Parts:
+    """Return parts with places in the stead of variables."""
+    given = {*expr.outputs, *[part.asked for part in parts]}
+    constants = [v for v in expr.constants if v in given]
+    made = [v for part in parts for v in part.outputs]
+    order = [*expr.inputs, *constants, *made]
+    place = {v: i for i, v in enumerate(order)}
+
+    def placed(variables: Sequence[int]) -> tuple[int, ...]:
+        return tuple([place[v] for v in variables])
+
+    return Parts(
+        tuple(
+            [
+                Part(
+                    p.program,
+                    placed(p.inputs),
+                    placed(p.outputs),
+                    placed(p.dying),
+                    p.guard,
+                    place.get(p.asked, -1),
+                )
+                for p in parts
+            ]
+        ),
+        tuple([expr.constants[v] for v in constants]),
+        len(made),
+        placed(expr.outputs),
+        len({*expr.outputs}) == len(expr.outputs) and {*expr.outputs} <= {*made},
+    )
 
 
 def _cut(expr: Expr) -> Iterator[tuple[list[int], Guard | None, int]]:

@@ -106,7 +106,9 @@ class Compiled:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._traced = function
-        self._function: Callable[..., Any] = jit(function)
+        jitted: Any = jit(function)
+        jitted.guards = False  # a minimizer calls it with other values each time
+        self._function: Callable[..., Any] = jitted
 
     def __call__(self, *args: Any) -> Any:
         try:
