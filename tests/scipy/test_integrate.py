@@ -240,11 +240,8 @@ def test_solve_ivp_tells_whether_it_failed():
 @pytest.mark.parametrize(
     ("options", "error", "match"),
     [
-        ({}, TypeError, "must be given as t_eval"),
-        ({"dense_output": True}, TypeError, "dense_output cannot be used"),
-        ({"events": lambda t, y: y[0]}, TypeError, "events cannot be used"),
-        ({"jac": lambda t, y: y}, TypeError, "jac cannot be used"),
-        ({"vectorized": True}, TypeError, "vectorized=True has no use"),
+        ({"step": 0.1}, TypeError, "no options of SciPy's methods"),
+        ({"t_eval": np.array([0.5, 0.2])}, ValueError, "not properly sorted"),
         ({"t_eval": np.array([0.5]), "method": "Euler"}, ValueError, "`method` must be one of"),
         ({"t_eval": np.array([1.5])}, ValueError, "not within `t_span`"),
     ],
@@ -252,6 +249,44 @@ def test_solve_ivp_tells_whether_it_failed():
 def test_errors_of_solve_ivp(options, error, match):
     with pytest.raises(error, match=match):
         fg.jit(lambda y0: integrate.solve_ivp(lambda t, y: -y, (0, 1), y0, **options).y)(np.ones(1))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"dense_output": True},
+        {"vectorized": True},
+        {"method": "Radau", "jac": lambda t, y: [[-1.0]]},
+    ],
+)
+def test_solve_ivp_at_the_times_of_its_own_steps(options):
+    def f(y0):
+        return integrate.solve_ivp(lambda t, y: -y, (0, 1), y0, rtol=1e-8, atol=1e-8, **options)
+
+    expected = f(np.ones(1))
+    found = fg.vjp(lambda y0: f(y0).y, np.ones(1))[0]
+    np.testing.assert_allclose(found, expected.y, rtol=1e-9)
+    np.testing.assert_allclose(fg.jit(lambda y0: f(y0).t)(np.ones(1)), expected.t)
+    slope = fg.grad(lambda y0: f(y0).y[0, -1])(np.ones(1))
+    np.testing.assert_allclose(slope, np.exp(-1), rtol=1e-6)
+
+
+def test_the_time_of_an_event_has_a_derivative_though_its_steps_have_none():
+    def hit(t, y):
+        return y[0]
+
+    hit.terminal = True
+
+    def f(height):
+        motion = integrate.solve_ivp(
+            lambda t, y: [y[1], -10.0], (0, 9), [height, 0.0], events=hit, rtol=1e-9, atol=1e-9
+        )
+        return motion.t[-1], motion.y[1, -1], motion.t[1]
+
+    np.testing.assert_allclose(
+        fg.jacfwd(f)(5.0), [0.1, -1.0, 0.0], rtol=1e-6, atol=1e-9
+    )  # of sqrt(h / 5), -sqrt(20 h), and a constant
 
 
 def test_quad():

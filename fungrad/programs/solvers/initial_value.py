@@ -27,13 +27,14 @@ METHODS = {
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """How an equation is integrated. `max_steps` counts the steps between two times."""
+    """How an equation is integrated. `max_steps` counts the steps between two times, and `first_step` is None to choose it."""
 
     method: str
     rtol: float
     atol: float
     max_step: float = np.inf
     max_steps: float = np.inf
+    first_step: float | None = None
 
 
 def integrate(
@@ -63,6 +64,7 @@ def integrate(
     if not np.isfinite(state).all() or not np.isfinite(derivative(grid[0], state)).all():
         warn_of_failure(grid[0], "the state or its derivative is not finite")
         return arrivals
+    first = options.first_step
     stepper = METHODS[options.method](
         derivative,
         grid[0],
@@ -71,6 +73,7 @@ def integrate(
         rtol=options.rtol,
         atol=options.atol,
         max_step=options.max_step,
+        first_step=None if first is None else min(first, abs(grid[-1] - grid[0])),
     )
     steps = 0
     while i < len(arrivals):

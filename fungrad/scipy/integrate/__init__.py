@@ -3,6 +3,7 @@
 import scipy.integrate
 
 from fungrad.scipy.integrate.equations import *
+from fungrad.scipy.integrate.initial_values import *
 from fungrad.scipy.integrate.quadratures import *
 from fungrad.scipy.integrate.samples import *
 from fungrad.scipy.names import mirror_of
