@@ -50,6 +50,10 @@ class Recorder(Protocol):
     answers: Any
 
     @property
+    def parts(self) -> bool:
+        """Whether it is of calls that are mapped, which are parted where Python asks for a value."""
+
+    @property
     def turn(self) -> Turn:
         """The context in which a thread has its turn to record."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Mapping, Sequence
 from types import CodeType
-from typing import Any
+from typing import Any, ClassVar
 
 from fungrad.core.errors import Source, describe_source
 from fungrad.core.expr import Expr, as_equation
@@ -68,6 +68,9 @@ class Recording:
         "types",
         "values",
     )
+
+    parts: ClassVar[bool] = False
+    """Whether it is of calls that are mapped, which are parted where Python asks for a value."""
 
     label: str
     types: list[ArrayType]

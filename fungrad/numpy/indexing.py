@@ -267,14 +267,11 @@ def _places(mask: Any, shape: Shape) -> Any:
 
 def without_value(mask: Tracer, place: str) -> ConcretizationError:
     """Return the error for a mask that picks elements at a place, and has no value."""
-    owner: Any = resolve(mask)._owner
     return ConcretizationError(
-        f"at {place}\na boolean mask picks a number of elements that depends on its values, "
-        f"and a tracer of type {mask._type} under `{owner.label}` has none: the function "
-        "is traced once for all values. Keep the shape instead: choose between elements with "
-        "fungrad.numpy.where(mask, x, y), leave elements out of a sum or a maximum with its "
-        "argument where=mask, or give fungrad.numpy.nonzero(mask, size=n) a fixed size and index "
-        "with what it returns."
+        f"at {place}\na boolean mask picks a number of elements that depends on its values, and a tracer of type {mask._type} under "
+        f"`{resolve(mask)._owner.label}` has none: the function is traced once for all values. Keep the shape instead: choose between "
+        "elements with fungrad.numpy.where(mask, x, y), leave elements out of a sum or a maximum with its argument where=mask, or "
+        "give fungrad.numpy.nonzero(mask, size=n) a fixed size and index with what it returns."
     )
 
 

@@ -57,6 +57,7 @@ class Lanes(Trace):
 
     __slots__ = ("mapping", "way")
 
+    parts = True
     mapping: Mapped
     way: Way | None
 

@@ -9,6 +9,8 @@ from operator import truth
 
 import numpy as np
 import pytest
+import scipy.optimize
+import scipy.special
 
 import fungrad as fg
 import fungrad.numpy as fnp
@@ -642,6 +644,44 @@ def test_warnings_are_those_of_the_loop():
     with pytest.warns(RuntimeWarning, match="invalid value encountered in log") as caught:
         fg.vmap(g)(np.array([2.0, -4.0]))
     assert {w.filename for w in caught} == {__file__}
+
+
+# Code that cannot be read, and takes arrays and numbers alone
+
+LIBRARY = """
+def array_of(x):
+    return np.asarray(x) * 2
+
+def gamma(x):
+    return math.gamma(x[0])
+
+def stored(x):
+    a = np.zeros(4)
+    a[1:] = x
+    a[0] = x[1]
+    return a
+
+def number(x):
+    return "positive".index("s") if float(x[0]) > 0 else complex(x[1])
+
+def scipys(x):
+    return scipy.special.erf(x).sum() + scipy.optimize.brentq(lambda t: t**3 - x[0], -9, 9)
+"""
+
+
+def library():
+    scope = {"np": np, "math": math, "scipy": scipy}
+    exec(LIBRARY, scope)
+    return [f for f in scope.values() if isinstance(f, types.FunctionType)]
+
+
+@pytest.mark.parametrize("f", library(), ids=lambda f: f.__name__)
+def test_arrays_and_numbers_of_single_calls(f, rng):
+    xs = np.abs(batch(rng, 4)) * [1, 1, -1]
+    same(fg.vmap(f)(xs), each(f, xs))
+    if f.__name__ != "number":
+        with pytest.raises(fg.LostDerivativeError):
+            fg.vmap(fg.grad(lambda x: np.sum(f(x))))(xs)
 
 
 # Within other transforms
