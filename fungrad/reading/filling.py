@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from fungrad.reading.scope import root
 
@@ -18,10 +18,10 @@ BY_FUNCTION = frozenset(
 """Functions whose first argument is changed."""
 
 
-def filled_names(node: ast.AST) -> frozenset[str]:
-    """Return the variables whose arrays a function writes to."""
-    filled = set(_written(node))
-    shown = [*_views(node)]
+def filled_names(nodes: Sequence[ast.AST]) -> frozenset[str]:
+    """Return the variables whose arrays a function, of which these are all nodes, writes to."""
+    filled = set(_written(nodes))
+    shown = [*_views(nodes)] if filled else []
     while True:  # what a filled view shows is filled
         more = {source for target, source in shown if target in filled} - filled
         if not more:
@@ -29,8 +29,8 @@ def filled_names(node: ast.AST) -> frozenset[str]:
         filled |= more
 
 
-def _written(node: ast.AST) -> Iterator[str]:
-    for each in ast.walk(node):
+def _written(nodes: Sequence[ast.AST]) -> Iterator[str]:
+    for each in nodes:
         targets: list[ast.expr] = []
         if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store):
             targets = [each.value]
@@ -51,9 +51,9 @@ def _written(node: ast.AST) -> Iterator[str]:
                 yield name.id
 
 
-def _views(node: ast.AST) -> Iterator[tuple[str, str]]:
+def _views(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:
     """Yield pairs of a variable and another that it may be a view of, or the same array as."""
-    for each in ast.walk(node):
+    for each in nodes:
         if isinstance(each, ast.Assign):
             pairs = [(t, each.value) for t in each.targets]
         elif isinstance(each, ast.For):

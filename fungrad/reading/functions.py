@@ -14,9 +14,9 @@ import numpy as np
 
 from fungrad.core.tracer import Tracer, current_trace, innermost_trace
 from fungrad.core.transformed import Portable
-from fungrad.reading.rewriting import rewritten, strictly_rewritten
+from fungrad.reading.rewriting import rewritten, strictly_rewritten, with_constants
 from fungrad.reading.sites import NotRecorded
-from fungrad.reading.source import Unreadable, definition_of
+from fungrad.reading.source import Unreadable, compiled, definition_of, likely_definition
 from fungrad.reading.tables import Table
 
 __all__ = ["called", "is_left_alone", "read"]
@@ -96,8 +96,11 @@ def _made(function: FunctionType) -> Reading:
             code, None, "it belongs to a library that takes traced arrays, or is compiled"
         )
     try:
-        node, imported = definition_of(code, function.__globals__)
-        return Reading(code, rewritten(node, function, imported))
+        node, constants = rewritten(likely_definition(code, function.__globals__), function)
+        if not constants:
+            return Reading(code, None, "nothing in it needs it")
+        _, imported = definition_of(code, function.__globals__)  # checked against the code
+        return Reading(code, with_constants(compiled(node, code, imported), constants))
     except Unreadable as reason:
         return Reading(code, None, str(reason))
     except RecursionError:
@@ -179,7 +182,10 @@ def strict(function: FunctionType) -> FunctionType | None:
         except Unreadable:
             return None
         try:
-            reading.strict = strictly_rewritten(node, _with_original(function, reading), imported)
+            original = _with_original(function, reading)
+            node, constants = strictly_rewritten(node, original)
+            made = compiled(node, reading.original, imported)
+            reading.strict = with_constants(made, constants)
         except NotRecorded as reason:
             reading.strict = reason
     if isinstance(reading.strict, NotRecorded):

@@ -123,7 +123,12 @@ def _is_number(x: Any) -> bool:
 
 def indexed(x: Any, index: Any) -> Any:
     """Return ``x[index]`` where a `try` may wait for the error of an index out of bounds."""
-    if is_symbolic(index) and not index.shape and index.dtype.kind in "iu" and hasattr(x, "__len__"):
+    if (
+        is_symbolic(index)
+        and not index.shape
+        and index.dtype.kind in "iu"
+        and hasattr(x, "__len__")
+    ):
         size = len(x)
         if index < -size or index >= size:
             raise IndexError(f"index is out of bounds for axis 0 with size {size}")

@@ -12,7 +12,7 @@ from fungrad.compat.numpy import stand_ins
 from fungrad.reading.filling import filled_names
 from fungrad.reading.scope import UNKNOWN, Scope
 from fungrad.reading.sites import Origin
-from fungrad.reading.source import Definition, compiled
+from fungrad.reading.source import Definition
 from fungrad.reading.statements import Statements
 from fungrad.reading.strict import FRAMES, check_strict
 
@@ -29,38 +29,36 @@ METHODS = frozenset(
 CREATING = frozenset(id(getattr(np, name)) for name in stand_ins.CREATING)
 
 
-def rewritten(node: Definition, function: FunctionType, imported: list[str]) -> CodeType | None:
-    """Return the code of a function with what it needs put in; None if it needs nothing."""
-    rewriter = Rewriter(Scope(node, function), filled_names(node), Origin(function))
-    return _compiled(rewriter, node, function, imported)
+def rewritten(node: Definition, function: FunctionType) -> tuple[Definition, dict[str, Any]]:
+    """Return the definition of a function with what it needs put in, and the objects of the constants in that."""
+    nodes = [*ast.walk(node)]
+    rewriter = Rewriter(Scope(nodes, function), filled_names(nodes), Origin(function))
+    return _visited(rewriter, node, nodes), rewriter.constants
 
 
-def strictly_rewritten(node: Definition, function: FunctionType, imported: list[str]) -> CodeType:
-    """Return the code of a function that is called where nothing but computing may happen.
+def strictly_rewritten(
+    node: Definition, function: FunctionType
+) -> tuple[Definition, dict[str, Any]]:
+    """Return what `rewritten` does, for a function that is called where nothing but computing may happen.
 
     Raises
     ------
     NotRecorded
         If something else is written in it.
     """
-    body = [ast.Expr(node.body)] if isinstance(node, ast.Lambda) else node.body
-    check_strict(body)
-    rewriter = Rewriter(Scope(node, function), filled_names(node), Origin(function), strict=True)
-    return _compiled(rewriter, node, function, imported) or function.__code__
+    nodes = [*ast.walk(node)]
+    check_strict([ast.Expr(node.body)] if isinstance(node, ast.Lambda) else node.body)
+    rewriter = Rewriter(Scope(nodes, function), filled_names(nodes), Origin(function), strict=True)
+    return _visited(rewriter, node, nodes), rewriter.constants
 
 
-def _compiled(
-    rewriter: Rewriter, node: Definition, function: FunctionType, imported: list[str]
-) -> CodeType | None:
-    rewriter.calls_only = any(isinstance(x, ast.Name) and x.id in FRAMES for x in ast.walk(node))
+def _visited(rewriter: Rewriter, node: Definition, nodes: list[ast.AST]) -> Definition:
+    rewriter.calls_only = any(isinstance(x, ast.Name) and x.id in FRAMES for x in nodes)
     if isinstance(node, ast.Lambda):
         node.body = rewriter.visit(node.body)
     else:
         node.body = rewriter.block(node.body, None)
-    if not rewriter.constants:
-        return None
-    code = compiled(node, function.__code__, imported)
-    return with_constants(code, rewriter.constants)
+    return node
 
 
 def with_constants(code: CodeType, constants: dict[str, Any]) -> CodeType:

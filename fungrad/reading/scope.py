@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -19,14 +19,14 @@ class Scope:
 
     Parameters
     ----------
-    node
-        Its definition.
+    nodes
+        All nodes of its definition, that first.
     function
         The function.
     """
 
-    def __init__(self, node: ast.AST, function: FunctionType) -> None:
-        self.own = frozenset(_bound(node))
+    def __init__(self, nodes: Sequence[ast.AST], function: FunctionType) -> None:
+        self.own = frozenset(_bound(nodes))
         code = function.__code__
         cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
         self._free = dict(cells)
@@ -67,9 +67,10 @@ def root(node: ast.AST) -> ast.AST:
     return node
 
 
-def _bound(node: ast.AST) -> Iterable[str]:
+def _bound(nodes: Sequence[ast.AST]) -> Iterable[str]:
     """Yield the names that are bound within a function, those of functions inside it included."""
-    for each in ast.walk(node):
+    node = nodes[0]
+    for each in nodes:
         if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load):
             yield each.id
         elif isinstance(each, ast.arg):

@@ -240,7 +240,8 @@ class Site:
     @functools.cached_property
     def filled(self) -> frozenset[str]:
         """The variables whose arrays it writes to."""
-        return frozenset().union(*map(filled_names, self._statements))
+        nodes = [x for statement in self._statements for x in ast.walk(statement)]
+        return filled_names(nodes)
 
     @functools.cached_property
     def leaves(self) -> bool:

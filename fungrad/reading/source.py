@@ -12,7 +12,14 @@ from collections.abc import Iterator, Sequence
 from types import CodeType
 from typing import Any
 
-__all__ = ["Definition", "Unreadable", "compiled", "definition_of", "statements_compiled"]
+__all__ = [
+    "Definition",
+    "Unreadable",
+    "compiled",
+    "definition_of",
+    "likely_definition",
+    "statements_compiled",
+]
 
 Definition = ast.FunctionDef | ast.Lambda
 
@@ -37,11 +44,7 @@ def definition_of(code: CodeType, module: dict[str, Any]) -> tuple[Definition, l
     Unreadable
         If the source is not there, or is not the source that the code was compiled from.
     """
-    if code.co_flags & NOT_PLAIN:
-        raise Unreadable("it is a generator or a coroutine")
-    lines = linecache.getlines(code.co_filename, module)
-    if not lines or not 0 < code.co_firstlineno <= len(lines):
-        raise Unreadable("its source is not there")
+    lines = _lines_of(code, module)
     for node in _candidates(code, lines):
         for names in _imported(code, module):
             try:
@@ -51,6 +54,32 @@ def definition_of(code: CodeType, module: dict[str, Any]) -> tuple[Definition, l
             if _same(again, code):
                 return node, names
     raise Unreadable("its source is not the one it was compiled from")
+
+
+def likely_definition(code: CodeType, module: dict[str, Any]) -> Definition:
+    """Return what `definition_of` does, without checking it against the code where there is one candidate.
+
+    Raises
+    ------
+    Unreadable
+        If there is none, or none of several fits.
+    """
+    if code.co_name == "<lambda>":
+        return definition_of(code, module)[0]
+    lines = _lines_of(code, module)
+    node = next(_candidates(code, lines), None)
+    if node is None:
+        raise Unreadable("its source is not there")
+    return node
+
+
+def _lines_of(code: CodeType, module: dict[str, Any]) -> list[str]:
+    if code.co_flags & NOT_PLAIN:
+        raise Unreadable("it is a generator or a coroutine")
+    lines = linecache.getlines(code.co_filename, module)
+    if not lines or not 0 < code.co_firstlineno <= len(lines):
+        raise Unreadable("its source is not there")
+    return lines
 
 
 def _imported(code: CodeType, module: dict[str, Any]) -> list[list[str]]:
@@ -79,13 +108,15 @@ def _candidates(code: CodeType, lines: list[str]) -> Iterator[Definition]:
     # Statements that compile to nothing may follow the last one that is in the code.
     for more in range(min(4, len(lines) - last + 1)):
         text = "".join(lines[first - 1 : last + more])
-        indented = text[:1] in " \t"
+        indented = text[:1] in " \t" and first > 1
+        lead = "\n" * (first - 1 - indented) + ("if 1:\n" if indented else "")
         try:
-            tree = _parsed("if 1:\n" + text if indented else text)
+            tree = _parsed(lead + text)
         except (SyntaxError, ValueError):
             continue
-        ast.increment_lineno(tree, first - 1 - indented)
-        found = [node for node in ast.walk(tree) if _may_be(node, code)]
+        whole = tree.body[0].body if indented else tree.body  # type: ignore[attr-defined]
+        found = [node for node in whole if _may_be(node, code)]
+        found = found or [node for node in ast.walk(tree) if _may_be(node, code)]
         if found:
             yield from found  # type: ignore[misc]
             return
@@ -176,7 +207,7 @@ def compiled(node: Definition, code: CodeType, imported: Sequence[str] = ()) -> 
         around.type_params = []
     imports: list[ast.stmt] = [ast.Import([ast.alias(name)]) for name in imported]
     module = ast.Module([*imports, around], [])
-    ast.fix_missing_locations(module)
+    _locate_wrappers(module, node)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         flags = code.co_flags & FUTURE
@@ -204,12 +235,24 @@ def statements_compiled(
         if hasattr(ast, "type_param"):
             inner.type_params = []  # type: ignore[attr-defined]
     module = ast.Module([inner], [])
-    ast.fix_missing_locations(module)
+    _locate_wrappers(module, body[0])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         whole = compile(module, code.co_filename, "exec", code.co_flags & FUTURE, dont_inherit=True)
     result = first_code(whole, owner) if owner else whole
     return first_code(result, name).replace(co_qualname=code.co_qualname)
+
+
+def _locate_wrappers(node: ast.AST, at: ast.AST) -> None:
+    """Give the place of another node to all that have none, down to those that have one."""
+    for child in ast.iter_child_nodes(node):
+        if "lineno" not in child._attributes:
+            _locate_wrappers(child, at)
+        elif not hasattr(child, "lineno"):
+            ast.copy_location(child, at)
+            _locate_wrappers(child, at)
+        elif isinstance(child, ast.FunctionDef | ast.ClassDef | ast.Expr):
+            _locate_wrappers(child, at)
 
 
 def first_code(code: CodeType, name: str) -> CodeType:

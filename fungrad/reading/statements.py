@@ -86,7 +86,7 @@ class Statements(ast.NodeTransformer):
         """Return the statement that ends a body that was made a function."""
         names = self.hook("locals", at=at)
         leave = self.hook("EXIT", ast.Constant(kind), value or ast.Constant(None), names, at=at)
-        return ast.copy_location(ast.Return(leave), at)
+        return located(ast.Return(leave), at)  # type: ignore[no-any-return]
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
         self.generic_visit(node)
@@ -240,7 +240,7 @@ class Statements(ast.NodeTransformer):
             return node
         taken = ast.NamedExpr(name(TEST, ast.Store()), node.operand)
         negated = self.hook("negated", name(TEST), at=node)
-        node.operand = name(TEST)
+        node.operand = located(name(TEST), node)
         made = ast.IfExp(self.hook("is_symbolic", taken, at=node), negated, node)
         return located(made, node)
 
@@ -280,7 +280,7 @@ class Statements(ast.NodeTransformer):
         nothing = ast.arguments([], [], None, [], [], None, [])
         ways = [ast.Lambda(nothing, copy.deepcopy(x)) for x in (node.body, node.orelse)]
         taken = ast.NamedExpr(name(TEST, ast.Store()), node.test)
-        node.test = name(TEST)
+        node.test = located(name(TEST), node)
         chosen = self.hook("chosen", name(TEST), *ways, at=node)
         return located(ast.IfExp(self.hook("is_symbolic", taken, at=node), chosen, node), node)
 
@@ -297,11 +297,19 @@ def _given(asked: ast.expr) -> ast.expr:
     )
 
 
-def located(node: Any, at: ast.AST) -> Any:
-    """Return a node with the place of another for all in it that has none."""
-    for each in ast.walk(node):
-        if isinstance(each, ast.expr | ast.stmt) and not hasattr(each, "lineno"):
-            ast.copy_location(each, at)
+def located(node: Any, at: Any) -> Any:
+    """Return a new node with the place of another, also for the new nodes in it."""
+    node.lineno, node.col_offset = at.lineno, at.col_offset
+    node.end_lineno, node.end_col_offset = at.end_lineno, at.end_col_offset
+    waiting = [node]
+    while waiting:
+        for field in waiting.pop().__dict__.values():
+            for child in field if type(field) is list else (field,):
+                if isinstance(child, ast.AST) and not hasattr(child, "lineno"):
+                    if "lineno" in child._attributes:
+                        child.lineno, child.col_offset = at.lineno, at.col_offset
+                        child.end_lineno, child.end_col_offset = at.end_lineno, at.end_col_offset
+                    waiting.append(child)
     return node
 
 

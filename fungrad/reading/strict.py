@@ -241,7 +241,8 @@ def strict_body(
     check_strict(body)
     whole = ast.Module(copy.deepcopy(body), [])
     function = FunctionType(origin.code, origin.module, closure=_cells(origin))
-    rewriter = Rewriter(Scope(whole, function), filled_names(whole), origin, strict=True)
+    nodes = [*ast.walk(whole)]
+    rewriter = Rewriter(Scope(nodes, function), filled_names(nodes), origin, strict=True)
     statements = rewriter.block(whole.body, context)
     if context is not None:
         end = body[-1] if body else at
