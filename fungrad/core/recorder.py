@@ -48,6 +48,7 @@ class Recorder(Protocol):
     cuts: Mapping[tuple[CodeType, int], tuple[int, str, dict[str, Any]]]
     assigned: bool
     answers: Any
+    failed: Exception | None
 
     @property
     def parts(self) -> bool:

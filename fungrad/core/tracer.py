@@ -13,7 +13,14 @@ import numpy as np
 
 from fungrad.core.config import settings
 from fungrad.core.errors import ConcretizationError, LostDerivativeError, api_boundary, here
-from fungrad.core.frames import asks_for_number, called_by_library, called_in, compares, is_internal
+from fungrad.core.frames import (
+    asks_for_number,
+    called_by_library,
+    called_in,
+    compares,
+    is_caught_within_transform,
+    is_internal,
+)
 from fungrad.core.recorder import Recorder, SeenAs
 from fungrad.core.state import repair, state_variable
 from fungrad.core.types import ArrayType, Shape
@@ -292,14 +299,19 @@ class Tracer:
         if type(value) is Tracer:
             from fungrad.core import refusals
 
-            mapped = value._owner.label.startswith("vmap")
+            owner = value._owner
+            mapped = owner.label.startswith("vmap")
             advice = "COMPARE" if compares() else "MAPPED" if mapped else advice
-            raise refusals.refused(
+            error = refusals.refused(
                 ConcretizationError,
                 f"at {here()}\n{what} needs the value of an array, and a tracer of type {self._type} "
-                f"under `{value._owner.label}` has none: the function is traced once for "
+                f"under `{owner.label}` has none: the function is traced once for "
                 f"all values. {refusals.instead(of_store=True) or getattr(refusals, advice)}",
             )
+            # A `try` of the user's would take it for an error of the program.
+            if owner.failed is None and settings.get().reading and is_caught_within_transform():
+                owner.failed = error
+            raise error
         return value
 
     def __repr__(self) -> str:
@@ -385,6 +397,15 @@ def asked(x: Any, seen_as: SeenAs = None) -> Any:
         if answer is not None:
             return answer
     return value
+
+
+def forgive(error: BaseException) -> None:
+    """Forget an error that a trace would raise at its end: whoever has caught it goes another way."""
+    trace = current_trace.get()
+    while trace is not None:
+        if trace.failed is error:
+            trace.failed = None
+        trace = trace.outer
 
 
 def needed_value(x: Any) -> Any:

@@ -36,7 +36,7 @@ from fungrad.core.layout import layout_of
 from fungrad.core.nesting import stage, trace_of
 from fungrad.core.primitive import Primitive, bind
 from fungrad.core.trace import Trace
-from fungrad.core.tracer import Tracer
+from fungrad.core.tracer import Tracer, forgive
 from fungrad.core.types import ArrayType, is_array, tangent_type
 from fungrad.primitives.elementwise import Cast
 from fungrad.rewrite.batch import batch_expr
@@ -249,6 +249,7 @@ def try_to_close(
         try:
             result = function(*tree.unflatten(structure, tracers))
         except (ConcretizationError, LostDerivativeError) as error:
+            forgive(error)
             used = tuple([x for x in trace.captures.values() if type(x) is Tracer])
             return NotTraced(error, used)
         out_leaves, out_structure = tree.flatten(result)

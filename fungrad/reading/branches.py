@@ -9,7 +9,7 @@ import numpy as np
 
 from fungrad.core import tree
 from fungrad.core.state import holding
-from fungrad.core.tracer import Tracer, innermost_trace
+from fungrad.core.tracer import Tracer, forgive, innermost_trace
 from fungrad.core.types import is_array
 from fungrad.primitives.elementwise import Cast, logical_not
 from fungrad.programs.loops.cond import choose
@@ -148,6 +148,6 @@ def choice(test: Any, x: Callable[[], Any], y: Callable[[], Any]) -> Any:
         try:
             leaves = choose_between(test, way(x), way(y), [])
             return together(*ends[-2:], leaves)
-        except NOT_TRACEABLE:
-            pass
+        except NOT_TRACEABLE as error:
+            forgive(error)
     return x() if test else y()

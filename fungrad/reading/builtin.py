@@ -98,6 +98,41 @@ def as_weak(result: Any, values: Sequence[Any]) -> Any:
     return Cast(result.dtype, True)(result) if weak and type(result) is Tracer else result
 
 
+def of_hasattr(x: Any, name: str) -> bool:
+    """`hasattr` of what is traced: what stands for a Python number has that number's attributes alone."""
+    return hasattr(x, name) and (type(x) is not Tracer or hasattr(plain_type(x), name))
+
+
+def of_getattr(x: Any, name: str, *default: Any) -> Any:
+    """`getattr` of what is traced, as `of_hasattr`."""
+    if type(x) is Tracer and default and not hasattr(plain_type(x), name):
+        return default[0]
+    return getattr(x, name, *default)
+
+
+def of_str(*args: Any, **kwargs: Any) -> str:
+    """`str` of what is traced: its value's."""
+    return str(*map(shown, args), **kwargs)
+
+
+def of_repr(x: Any) -> str:
+    """`repr` of what is traced: its value's."""
+    return repr(shown(x))
+
+
+def of_format(x: Any, spec: str = "") -> str:
+    """`format` of what is traced: its value's."""
+    return format(shown(x), spec)
+
+
+def shown(x: Any) -> Any:
+    """Return what is written into a text in the place of `x`: a value, as Python's number where it stands for one."""
+    if type(x) is not Tracer:
+        return x
+    value = x._number("its text", "CONVERT")
+    return value.item() if x._type.weak and not x._type.shape else value
+
+
 def of_round(x: Any, ndigits: Any = None) -> Any:
     """`round` of what is traced: of a number without `ndigits` a whole number."""
     if type(x) is not Tracer or x.shape or x.dtype.kind != "f":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import sys
 import weakref
@@ -228,6 +229,8 @@ def called(x: Any) -> Any:
         return x
     if (made := _of_library(x)) is not None:
         return made
+    if kind is functools._lru_cache_wrapper:
+        return _uncached(x)
     if isinstance(x, np.vectorize):
         import fungrad.numpy as fnp
 
@@ -270,6 +273,25 @@ def may_need(x: Any) -> bool:
     if isinstance(x, np.ufunc | BuiltinFunctionType | Portable):
         return False
     return (type(x).__module__ or "").partition(".")[0] not in ("numpy", "fungrad", "builtins")
+
+
+def _uncached(x: Any) -> Any:
+    """Return a function that keeps what it has computed as one that keeps nothing of what is traced."""
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        traced = any(type(y) is Tracer for y in (*args, *kwargs.values()))
+        return (called(x.__wrapped__) if traced else x)(*args, **kwargs)
+
+    return function
+
+
+def attribute(x: Any, name: str) -> Any:
+    """Return an attribute that is a property of some class, by the function that was read."""
+    if current_trace.get() is not None:
+        found = inspect.getattr_static(type(x), name, None)
+        if type(found) is property and type(found.fget) is FunctionType:
+            return read(found.fget)(x)
+    return getattr(x, name)
 
 
 def _method(x: MethodType) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.config import convention
 from fungrad.core.tracer import Tracer, current_trace
 from fungrad.reading import functions, strict
 from fungrad.reading.sites import PATIENCE, Site
@@ -135,6 +136,46 @@ def indexed(x: Any, index: Any) -> Any:
     return x[index]
 
 
+class joining:  # noqa: N801 - it stands for numpy.r_ and numpy.c_
+    """What joins arrays between brackets, also of traced ones."""
+
+    def __init__(self, original: Any) -> None:
+        self._original = original
+
+    def __getitem__(self, key: Any) -> Any:
+        from fungrad.compat.numpy.stand_ins import joined
+
+        return joined(self._original, key)
+
+
+def called_or_fails(x: Any) -> Any:
+    """Return a function of linear algebra whose error a `try` waits for: of arrays without values it asks whether there is one."""
+    function = functions.called(x)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not any(map(is_symbolic, args)):
+            return function(*args, **kwargs)
+        import fungrad.numpy as fnp
+
+        with convention("failures", "nan"):
+            result = function(*args, **kwargs)
+        parts = result if isinstance(result, tuple) else (result,)
+        if not fnp.all(fnp.stack([fnp.all(fnp.isfinite(part)) for part in parts])):
+            raise np.linalg.LinAlgError("the matrix has no factors, or no solution")
+        return result
+
+    return call
+
+
+def shown(x: Any) -> Any:
+    """Return what is written into a text in the place of `x`."""
+    if type(x) is not Tracer:
+        return x
+    from fungrad.reading import builtin
+
+    return builtin.shown(x)
+
+
 def branch(site: Site, test: Any, variables: dict[str, Any]) -> Any:
     """Return the outcome of an `if` as `branches.branch` does."""
     from fungrad.reading import branches
@@ -162,7 +203,11 @@ HOOKS: dict[str, Any] = {
     "branch": branch,
     "divided": divided,
     "indexed": indexed,
+    "attribute": functions.attribute,
     "called": functions.called,
+    "called_or_fails": called_or_fails,
+    "joining": joining,
+    "shown": shown,
     "callback": functions.callback,
     "chosen": chosen,
     "either": either,

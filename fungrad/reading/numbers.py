@@ -168,3 +168,57 @@ def rect(r: Any, phi: Any) -> Any:
     if type(r) is not Tracer and type(phi) is not Tracer:
         return cmath.rect(r, phi)
     return COMPLEX(r * fnp.cos(phi) + 1j * (r * fnp.sin(phi)))
+
+
+def hypot(*args: Any) -> Any:
+    """`math.hypot` of traced numbers, as many as there are."""
+    if Tracer not in map(type, args):
+        return math.hypot(*args)
+    if len(args) == 2:
+        return REAL(fnp.hypot(*map(_number_of, args)))
+    largest = functools.reduce(fnp.maximum, [abs(_number_of(x)) for x in args])
+    largest = fnp.where(largest == 0, 1.0, largest)
+    return REAL(largest * fnp.sqrt(sum((_number_of(x) / largest) ** 2 for x in args)))
+
+
+def _number_of(x: Any) -> Any:
+    return number(x) if type(x) is Tracer else x
+
+
+def modf(x: Any) -> Any:
+    """`math.modf` of a traced number."""
+    if type(x) is not Tracer:
+        return math.modf(x)
+    fraction, whole = fnp.modf(number(x))
+    return REAL(fraction), REAL(whole)
+
+
+def ldexp(x: Any, i: Any) -> Any:
+    """`math.ldexp` of traced numbers."""
+    if type(x) is not Tracer and type(i) is not Tracer:
+        return math.ldexp(x, i)
+    return REAL(_number_of(x) * fnp.exp2(_number_of(i) * 1.0))
+
+
+def _of_statistics(name: str, ours: Function, **options: Any) -> Function:
+    """Return a function of `statistics` that takes lists of traced numbers."""
+
+    def function(data: Any, *args: Any) -> Any:
+        values = list(data)
+        if args or not any(type(x) is Tracer for x in values):
+            import statistics  # which takes long, and has been imported by whoever calls
+
+            return getattr(statistics, name)(values, *args)
+        return REAL(ours(fnp.stack([fnp.asarray(x) for x in values]), **options))
+
+    function.__name__ = name
+    return function
+
+
+mean = _of_statistics("mean", fnp.mean)
+fmean = _of_statistics("fmean", fnp.mean)
+median = _of_statistics("median", fnp.median)
+pstdev = _of_statistics("pstdev", fnp.std)
+stdev = _of_statistics("stdev", fnp.std, ddof=1)
+pvariance = _of_statistics("pvariance", fnp.var)
+variance = _of_statistics("variance", fnp.var, ddof=1)

@@ -94,6 +94,13 @@ class Rewriter(Statements):
         self.scope = scope
         self.filled = filled
         self.strict = strict
+        self.shows = False  # whether what is written goes to a person: it asks for no values
+
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        shows, self.shows = self.shows, True
+        self.generic_visit(node)
+        self.shows = shows
+        return node
 
     # Calls
 
@@ -102,7 +109,9 @@ class Rewriter(Statements):
         needs = self._needs(node.func, target)
         takes_functions = _takes_functions(target)
         creates = id(target) in CREATING
+        shows, self.shows = self.shows, self.shows or _shows(node.func)
         self.generic_visit(node)
+        self.shows = shows
         if self.strict:
             node.func = self.hook("strictly_called", node.func, at=node.func)
             return node
@@ -112,8 +121,12 @@ class Rewriter(Statements):
                 keyword.value = self._callback(keyword.value)
         elif needs and not creates:
             node.args = [self._new(x) for x in node.args]
+        if target in (str, repr, format) and self.shows:
+            return node
         if needs:
-            node.func = self.hook("called", node.func, at=node.func)
+            catches = "LinAlgError" in self.caught and _is_linear_algebra(target)
+            hook = "called_or_fails" if catches else "called"
+            node.func = self.hook(hook, node.func, at=node.func)
         return node
 
     def _needs(self, function: ast.expr, target: Any) -> bool:
@@ -142,6 +155,20 @@ class Rewriter(Statements):
         elif not isinstance(target, FunctionType):
             return x
         return self.hook("callback", x, at=x)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load) and node.attr in self.scope.properties:
+            return self.hook("attribute", node.value, ast.Constant(node.attr), at=node)
+        return node
+
+    # Texts
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
+        self.generic_visit(node)
+        if not self.shows:
+            node.value = self.hook("shown", node.value, at=node.value)
+        return node
 
     # Arrays that are filled
 
@@ -174,7 +201,11 @@ class Rewriter(Statements):
         return [ast.copy_location(check, node), node]  # type: ignore[return-value]
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        joins = self.scope.object_of(node.value) in (np.r_, np.c_)
         self.generic_visit(node)
+        if joins:
+            node.value = self.hook("joining", node.value, at=node.value)
+            return node
         if self.strict and not isinstance(node.ctx, ast.Load):
             node.value = self.hook("written", node.value, at=node.value)
         elif "IndexError" in self.caught and isinstance(node.ctx, ast.Load):
@@ -224,6 +255,22 @@ class Rewriter(Statements):
         self.generic_visit(node)
         node.values = [self._new(x) for x in node.values]
         return node
+
+
+def _shows(function: ast.expr) -> bool:
+    """Whether a call writes to a person: by `print`, a log, a warning."""
+    name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
+    return name in _SHOWING
+
+
+_SHOWING = frozenset(
+    ["critical", "debug", "error", "exception", "info", "log", "print", "warn", "warning", "write"]
+)
+
+
+def _is_linear_algebra(target: Any) -> bool:
+    module = getattr(target, "__module__", None) or ""
+    return module.startswith(("numpy.linalg", "scipy.linalg"))
 
 
 _CALLERS = frozenset(["fungrad", "numpy", "scipy", "functools", "itertools", "joblib"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 from collections.abc import Iterable, Sequence
 from types import FunctionType, ModuleType
 from typing import Any
@@ -31,6 +32,15 @@ class Scope:
         cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
         self._free = dict(cells)
         self._globals = function.__globals__
+
+    @functools.cached_property
+    def properties(self) -> frozenset[str]:
+        """The names of properties of the classes that the function's module has."""
+        found = set[str]()
+        for x in [*self._globals.values()]:
+            if isinstance(x, type) and not x.__module__.startswith(("numpy", "builtins")):
+                found |= {name for name, y in vars(x).items() if type(y) is property}
+        return frozenset(found)
 
     def object_of(self, node: ast.expr) -> Any:
         """Return the object that a name, or an attribute of a module or class, stands for now; else `UNKNOWN`."""

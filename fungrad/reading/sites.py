@@ -10,6 +10,7 @@ from typing import Any
 
 from fungrad.core.config import check_exprs
 from fungrad.core.errors import FungradError
+from fungrad.core.tracer import forgive
 from fungrad.reading.filling import filled_names
 from fungrad.reading.source import definition_of, statements_compiled
 
@@ -231,6 +232,7 @@ class Site:
         """Keep why it was left to Python."""
         if check_exprs.get() and isinstance(reason, Exception) and _is_ours(reason):
             raise reason
+        forgive(reason)
         self.failures += 1
         text = (
             str(reason) if isinstance(reason, NotRecorded) else f"{type(reason).__name__}: {reason}"

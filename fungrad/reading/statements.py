@@ -316,6 +316,7 @@ def located(node: Any, at: Any) -> Any:
 _BY_NAME = {
     "ArithmeticError": ("ZeroDivisionError",),
     "IndexError": ("IndexError",),
+    "LinAlgError": ("LinAlgError",),
     "LookupError": ("IndexError",),
     "ZeroDivisionError": ("ZeroDivisionError",),
 }
@@ -325,9 +326,14 @@ def _caught(node: ast.Try) -> frozenset[str]:
     """Return which errors of arithmetic and of indexing a `try` catches."""
     found = set[str]()
     for each in node.handlers:
-        names = [x.id for x in ast.walk(each.type) if isinstance(x, ast.Name)] if each.type else []
+        whole = ast.walk(each.type) if each.type else ()
+        names = [
+            x.id if isinstance(x, ast.Name) else x.attr
+            for x in whole
+            if isinstance(x, ast.Name | ast.Attribute)
+        ]
         if not names or {"Exception", "BaseException"}.intersection(names):
-            found |= {"ZeroDivisionError", "IndexError"}
+            found |= {"ZeroDivisionError", "IndexError", "LinAlgError"}
         found.update(*[_BY_NAME.get(name, ()) for name in names])
     return frozenset(found)
 

@@ -51,7 +51,7 @@ class Table:
 
     def _may_be_scipys(self, x: Any) -> bool:
         home = getattr(x, "__module__", None) or getattr(type(x), "__module__", None)
-        return isinstance(home, str) and home.startswith("scipy.")
+        return isinstance(home, str) and (home.startswith("scipy.") or home == "statistics")
 
     def method(self, owner: type, name: str) -> Any:
         """Return what stands for a method of a class of SciPy's; None if nothing does."""
@@ -62,6 +62,9 @@ class Table:
         """Add what stands for functions of the module of SciPy's that an object is of, and say whether that is new."""
         home = getattr(x, "__module__", None)
         package, _, rest = (home if isinstance(home, str) else "").partition(".")
+        if package == "statistics" and getattr(x, "__name__", "") in _STATISTICS:
+            self._of[id(x)] = x, _of("numbers", x.__name__)()
+            return True
         if package != "scipy" or rest in self._taken:
             return False
         self._taken |= {rest}
@@ -115,6 +118,14 @@ def _of_numpy(module: Any, name: str, home: str) -> Callable[[], Function]:
     return make
 
 
+_BUILTIN = (
+    *("all", "any", "complex", "float", "format", "getattr", "hasattr", "int", "isinstance"),
+    *("max", "min", "repr", "round", "sorted", "str", "type"),
+)
+"""Functions and types of Python that take what is traced only by a stand-in."""
+
+_STATISTICS = frozenset(["mean", "fmean", "median", "pstdev", "stdev", "pvariance", "variance"])
+
 _COMPLEX = (
     *("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "isfinite", "isinf"),
     *("isnan", "log10", "sin", "sinh", "sqrt", "tan", "tanh"),
@@ -160,18 +171,23 @@ def _makers() -> Iterator[tuple[Any, Callable[[], Function]]]:
         yield getattr(math, name), _of_math(name, "fungrad.numpy", name)
     for name, ours in (("erf", "erf"), ("erfc", "erfc"), ("gamma", "gamma"), ("lgamma", "gammaln")):
         yield getattr(math, name), _of_math(name, "fungrad.scipy.special", ours)
-    for name in ("log", "fsum", "prod", "dist", "isclose", "floor", "ceil", "trunc"):
-        yield getattr(math, name), _of("numbers", name)
     for name in (
-        "float",
-        "int",
-        "complex",
-        "type",
-        "isinstance",
-        "min",
-        "max",
-        "any",
-        "all",
-        "sorted",
+        "log",
+        "fsum",
+        "prod",
+        "dist",
+        "isclose",
+        "floor",
+        "ceil",
+        "trunc",
+        "hypot",
+        "modf",
+        "ldexp",
     ):
+        yield getattr(math, name), _of("numbers", name)
+    for name in _COMPLEX:
+        yield getattr(cmath, name), _of_math(name, "fungrad.numpy", name, cmath)
+    for name in ("phase", "polar", "rect"):
+        yield getattr(cmath, name), _of("numbers", name)
+    for name in _BUILTIN:
         yield getattr(builtins, name), _of("builtin", f"of_{name}")

@@ -242,8 +242,13 @@ def _vectorized(original: Function, self: Any, args: Any, kwargs: dict[str, Any]
 
 def _joined(original: Function, self: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     (key,) = args
+    return joined(self, key, functools.partial(original, self))
+
+
+def joined(joins: Any, key: Any, original: Function | None = None) -> Any:
+    """Return what `numpy.r_` or `numpy.c_`, the object `joins`, gives for a key that may hold something traced."""
     items = key if isinstance(key, tuple) else (key,)
     bounds = [b for s in items if isinstance(s, slice) for b in (s.start, s.stop, s.step)]
     if has_tracer(items) or has_tracer(bounds):
-        return Joining(self, self.axis, self.ndmin, self.trans1d)[key]
-    return original(self, key)
+        return Joining(joins, joins.axis, joins.ndmin, joins.trans1d)[key]
+    return joins[key] if original is None else original(key)
