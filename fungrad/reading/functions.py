@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.reading import replaced, replacement, unchanged
 from fungrad.core.tracer import Tracer, current_trace, innermost_trace
 from fungrad.core.transformed import Portable
 from fungrad.reading.rewriting import rewritten, strictly_rewritten, with_constants
@@ -68,8 +69,15 @@ class Readings:
 
     def _keep(self, code: CodeType, reading: Reading) -> None:
         key, by_id = id(code), self._by_id
-        reading.alive = weakref.ref(code, lambda _: by_id.pop(key, None))
+
+        def gone(_: Any) -> None:
+            by_id.pop(key, None)
+            unchanged.pop(key, None)
+
+        reading.alive = weakref.ref(code, gone)
         by_id[key] = reading
+        if reading.code is None:
+            unchanged[key] = reading.alive
 
 
 def _pairs(new: CodeType, original: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
@@ -135,10 +143,16 @@ def read(function: Any) -> Any:
     """Return the function that transforms run in the place of one: the same object if it needs no reading."""
     kind = type(function)
     if kind is FunctionType:
-        code = _readings.of(function).code
-        if code is None or AS_WRITTEN in function.__dict__:
+        if (known := replacement(function)) is not None:
+            return known
+        reading = _readings.of(function)
+        if reading.code is None or AS_WRITTEN in function.__dict__:
             return function
-        return _with_code(function, code)
+        made = _with_code(function, reading.code)
+        key = id(function)
+        alive = weakref.ref(function, lambda _: replaced.pop(key, None))
+        replaced[key] = alive, made, function.__code__
+        return made
     if kind is MethodType:
         inner = read(function.__func__)
         return function if inner is function.__func__ else MethodType(inner, function.__self__)
