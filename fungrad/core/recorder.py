@@ -47,6 +47,7 @@ class Recorder(Protocol):
     reshaped: bool
     cuts: Mapping[tuple[CodeType, int], tuple[int, str, dict[str, Any]]]
     assigned: bool
+    repeats: bool
     answers: Any
     failed: Exception | None
 

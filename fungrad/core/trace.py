@@ -83,6 +83,7 @@ class Trace(Capturing):
         "opener",
         "order",
         "outer",
+        "repeats",
         "reshaped",
         "sizes",
         "source",
@@ -142,6 +143,7 @@ class Trace(Capturing):
         self.layouts: Mapping[int, Layout] = NOTHING  # of the inputs that do not lie in C order
         self.reshaped = False  # whether something was made that is a view, or a copy, as the layout of an array decides
         self.assigned = False  # whether elements were assigned to
+        self.repeats = False  # whether a Python loop was recorded that has no reverse mode
         self.sizes: Mapping[int, int] = NOTHING  # how many variables enclosing traces had then
 
     def __enter__(self) -> Trace:
@@ -187,6 +189,7 @@ class Trace(Capturing):
             outer.depends_on = min(outer.depends_on, self.depends_on)
             outer.reshaped |= self.reshaped
             outer.assigned |= self.assigned
+            outer.repeats |= self.repeats
         while self.branch and outer is not None:
             if outer.into is self:
                 outer.into = None

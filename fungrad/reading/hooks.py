@@ -66,11 +66,6 @@ def ready(site: Site, over: Any) -> bool:
     return kind is Rows or (kind is Tracer and bool(over._type.shape)) or kind is np.ndarray
 
 
-def may_repeat(site: Site) -> bool:
-    """Whether a `while` may be recorded as one equation, as far as can be told at once."""
-    return current_trace.get() is not None and site.failures < PATIENCE
-
-
 def both(x: Any, y: Any) -> Any:
     """Return ``x and y``; of an `x` without a value, `y` where it is true."""
     return y if not is_symbolic(x) else _selected(x, y, x)
@@ -192,6 +187,8 @@ def loop(site: Site, over: Any, variables: dict[str, Any]) -> Any:
 
 def repeat(site: Site, variables: dict[str, Any]) -> Any:
     """Return the outcome of a `while` as `loops.repeat` does."""
+    if site.failures >= PATIENCE:
+        return None
     from fungrad.reading import loops
 
     return loops.repeat(site, variables)
@@ -215,7 +212,6 @@ HOOKS: dict[str, Any] = {
     "is_symbolic": is_symbolic,
     "locals": builtins.locals,
     "loop": loop,
-    "may_repeat": may_repeat,
     "negated": negated,
     "ready": ready,
     "repeat": repeat,

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad.core import tree
-from fungrad.core.tracer import Tracer
+from fungrad.core.expr import Expr
+from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.types import is_array, type_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.programs.closing import NotTraced
 from fungrad.programs.loops.carry import leaves_of
 from fungrad.programs.loops.loops import recorded_loop
+from fungrad.programs.loops.while_loop import recorded_while
 from fungrad.reading.branches import NOT_TRACEABLE, choose_between, within_body
 from fungrad.reading.hooks import UNBOUND, Rows
 from fungrad.reading.sites import ROW, NotRecorded, Site
@@ -46,7 +48,27 @@ def loop(site: Site, over: Any, variables: dict[str, Any]) -> Any:
 
 def repeat(site: Site, variables: dict[str, Any]) -> Any:
     """Return the new values of the variables that a `while` assigns; None if Python is to run it."""
-    return None
+    if not _is_forward():
+        return None
+    variables = without_hidden(variables)
+    known = {name: variables[name] for name in site.names if name in variables}
+    if not any(map(_holds_tracer, known.values())):
+        return None
+    try:
+        return _Repeat(site, known).outcome()
+    except NOT_TRACEABLE as reason:
+        site.note(reason)
+        return None
+
+
+def _is_forward() -> bool:
+    """Whether nothing that is traced now is to be differentiated, as far as the open traces tell."""
+    trace = innermost_trace()
+    while trace is not None:
+        if trace.values is not None:
+            return False
+        trace = trace.outer
+    return True
 
 
 def _holds_tracer(x: Any) -> bool:
@@ -94,6 +116,7 @@ class RowsOf:
 
 
 WHOLE = Cast(np.dtype(np.int64), True)
+BOOL = Cast(np.dtype(np.bool_))
 
 
 def rows_of(over: Any) -> RowsOf | None:
@@ -171,86 +194,55 @@ def _zipped(parts: list[RowsOf]) -> RowsOf:
     return RowsOf(count, arrays, row, last, [y for x in parts for y in x.sources])
 
 
-class _Loop:
-    """A `for` that is being recorded."""
+class _Body:
+    """The body of a loop that is being recorded, and the variables that it hands from round to round."""
 
-    def __init__(self, site: Site, rows: RowsOf, known: dict[str, Any]) -> None:
-        self.site, self.rows, self.known = site, rows, known
+    def __init__(self, site: Site, known: dict[str, Any], row: Sequence[str] = ()) -> None:
+        self.site, self.known = site, known
         self.filled = Filled(site, known)
-        self.filled.check_unseen(rows.sources)
         self.names = tuple([x for x in site.names if x in known])
-        self.form = site.form("body", (ROW, *self.names))
-        if not site.filled.isdisjoint(site.targets) and any(x.ndim > 1 for x in rows.arrays):
-            raise NotRecorded("it writes to the rows that it goes over")
-        wanted = [x for x in site.assigned if x not in site.temporary]
-        lacking = [x for x in wanted if x not in known and x not in site.targets]
+        self.form = site.form("body", (*row, *self.names))
+        self.wanted = [x for x in site.assigned if x not in site.temporary]
+        lacking = [x for x in self.wanted if x not in known and x not in site.targets]
         if lacking:
             raise NotRecorded(f"{lacking[0]} has no value before the first round")
-        self.targets = [x for x in wanted if x in site.targets]
-        if self.targets and site.breaks:
-            raise NotRecorded(f"{self.targets[0]} is read after a loop that may break")
-        # Whole numbers that each round adds to are known in each round, and afterwards.
-        self.counters = {x: n for x, n in site.counters.items() if type(known.get(x)) is int}
-        carried = [x for x in wanted if x not in site.targets and x not in self.counters]
+        carried = [x for x in self.wanted if x not in site.targets and x not in self.counted()]
         self.changing = [x for x in carried if is_dynamic(known[x])]
         self.static = [x for x in carried if x not in self.changing]
 
-    def outcome(self) -> Any:
-        """Record the loop; return the values that the variables have after it."""
-        site, known = self.site, self.known
-        values = [None if self._is_filled(x) else known[x] for x in self.changing]
-        state = (
-            values,
-            [own_copy(x) for x in self.filled.arrays],
-            *([False] if site.breaks else []),
-        )
-        numbers = [np.arange(self.rows.count)] if self.counters else []
-        label = f"the `for` in line {site.line}"
-        init, rows = leaves_of(state, label), leaves_of([*self.rows.arrays, *numbers], label)
-        count = self.rows.count
-        outcome = recorded_loop(label, self._step, init, rows, count, check_whole_numbers)
-        if isinstance(outcome, NotTraced):
-            raise outcome.error
-        after, arrays, *_ = outcome
-        result = dict(known)
-        result |= {x: y for x, y in zip(self.changing, after, strict=True) if y is not None}
-        result |= {x: known[x] + step * count for x, step in self.counters.items()}
-        if self.targets:
-            result |= site.unpacked(self.rows.last())
-        self.filled.assign(arrays)  # last: nothing may fail after it
-        return tuple([result.get(x, UNBOUND) for x in site.assigned])
+    def counted(self) -> Mapping[str, int]:
+        """The variables that each round adds a whole number to, which are not handed on."""
+        return {}
+
+    def state(self) -> tuple[Any, ...]:
+        """Return what the first round begins with: variables, and the arrays that are written to."""
+        values = [None if self._is_filled(x) else self.known[x] for x in self.changing]
+        return values, [own_copy(x) for x in self.filled.arrays]
+
+    def given(self, values: Sequence[Any]) -> dict[str, Any]:
+        """Return the variables of a round."""
+        pairs = zip(self.changing, values, strict=True)
+        return {**self.known, **{x: y for x, y in pairs if y is not None}}
+
+    def results(self, after: Sequence[Any]) -> dict[str, Any]:
+        """Return the variables after the last round."""
+        pairs = zip(self.changing, after, strict=True)
+        return {**self.known, **{x: y for x, y in pairs if y is not None}}
+
+    def taken(self, result: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return variables in the order in which the function that was read takes them."""
+        return tuple([result.get(x, UNBOUND) for x in self.site.assigned])
 
     def _is_filled(self, name: str) -> bool:
         """Whether a variable stands for an array that is written to, which is handed on as such."""
         return name in self.filled.names
 
-    def _step(self, carried: Any, xs: Any) -> tuple[Any, Any]:
-        """Return the carry after a round, and no row."""
-        values, arrays, *broken = carried
-        given = zip(self.changing, values, strict=True)
-        variables = {**self.known, **{x: y for x, y in given if y is not None}}
-        for name, by in self.counters.items():
-            variables[name] = WHOLE(xs[-1]) * by + self.known[name]
-        row = self.rows.row(xs[: len(self.rows.arrays)])
-        if not broken:
-            after, written, _ = self._round(variables, arrays, row)
-            return (after, written), None
-
-        def leave(given: Any) -> Any:
-            return values, list(given), True
-
-        def go_on(given: Any) -> Any:
-            after, written, kind = self._round(variables, given, row)
-            return after, written, kind == 1
-
-        return tuple(choose_between(broken[0], leave, go_on, list(arrays))), None
-
-    def _round(self, variables: dict[str, Any], arrays: Any, row: Any) -> Any:
+    def round(self, variables: dict[str, Any], arrays: Any, *row: Any) -> Any:
         """Run the body; return the variables and arrays after it, and how it ended."""
         before, arrays = arrays, self.filled.begun(arrays)
         given = self.filled.given(variables, arrays)
         with within_body():
-            kind, _, after = self.form(row, *[given[x] for x in self.names])
+            kind, _, after = self.form(*row, *[given[x] for x in self.names])
         for name in self.static:
             if after.get(name, UNBOUND) is not self.known[name]:
                 raise NotRecorded(f"{name}, which is no array, changes")
@@ -263,3 +255,98 @@ class _Loop:
                 raise NotRecorded(f"{name} is written to, and assigned anew")
             values.append(None if self._is_filled(name) else x)
         return values, self.filled.ended(before, arrays), kind
+
+
+class _Repeat(_Body):
+    """A `while` that is being recorded."""
+
+    def outcome(self) -> Any:
+        """Record the loop; return the values that the variables have after it."""
+        label = f"the `while` in line {self.site.line}"
+        test = self.site.form("test", self.names)
+
+        def goes_on(state: Any) -> Any:
+            values, arrays = state
+            given = self.filled.given(self.given(values), arrays)
+            with within_body():
+                answer = test(*[given[x] for x in self.names])
+            return BOOL(answer) if type(answer) is Tracer else answer
+
+        def step(state: Any) -> Any:
+            values, arrays = state
+            return tuple(self.round(self.given(values), arrays)[:2])
+
+        def check(expr: Expr, carries: slice) -> None:
+            check_whole_numbers(expr, carries, [], 1 << 31)
+
+        outcome = recorded_while(label, goes_on, step, leaves_of(self.state(), label), check)
+        if isinstance(outcome, NotTraced):
+            raise outcome.error
+        after, arrays = outcome
+        result = self.results(after)
+        self.filled.assign(arrays)  # last: nothing may fail after it
+        _note_repeats()
+        return self.taken(result)
+
+
+def _note_repeats() -> None:
+    trace = innermost_trace()
+    if trace is not None:
+        trace.repeats = True
+
+
+class _Loop(_Body):
+    """A `for` that is being recorded."""
+
+    def __init__(self, site: Site, rows: RowsOf, known: dict[str, Any]) -> None:
+        self.rows = rows
+        super().__init__(site, known, (ROW,))
+        self.filled.check_unseen(rows.sources)
+        if not site.filled.isdisjoint(site.targets) and any(x.ndim > 1 for x in rows.arrays):
+            raise NotRecorded("it writes to the rows that it goes over")
+        self.targets = [x for x in self.wanted if x in site.targets]
+        if self.targets and site.breaks:
+            raise NotRecorded(f"{self.targets[0]} is read after a loop that may break")
+
+    def counted(self) -> Mapping[str, int]:
+        """The variables that each round adds a whole number to: they are known in each round, and afterwards."""
+        counters = self.site.counters.items()
+        return {x: step for x, step in counters if type(self.known.get(x)) is int}
+
+    def outcome(self) -> Any:
+        """Record the loop; return the values that the variables have after it."""
+        site, count = self.site, self.rows.count
+        state = (*self.state(), *([False] if site.breaks else []))
+        numbers = [np.arange(count)] if self.counted() else []
+        label = f"the `for` in line {site.line}"
+        init, rows = leaves_of(state, label), leaves_of([*self.rows.arrays, *numbers], label)
+        outcome = recorded_loop(label, self._step, init, rows, count, check_whole_numbers)
+        if isinstance(outcome, NotTraced):
+            raise outcome.error
+        after, arrays, *_ = outcome
+        result = self.results(after)
+        result |= {x: self.known[x] + step * count for x, step in self.counted().items()}
+        if self.targets:
+            result |= site.unpacked(self.rows.last())
+        self.filled.assign(arrays)  # last: nothing may fail after it
+        return self.taken(result)
+
+    def _step(self, carried: Any, xs: Any) -> tuple[Any, Any]:
+        """Return the carry after a round, and no row."""
+        values, arrays, *broken = carried
+        variables = self.given(values)
+        for name, by in self.counted().items():
+            variables[name] = WHOLE(xs[-1]) * by + self.known[name]
+        row = self.rows.row(xs[: len(self.rows.arrays)])
+        if not broken:
+            after, written, _ = self.round(variables, arrays, row)
+            return (after, written), None
+
+        def leave(given: Any) -> Any:
+            return values, list(given), True
+
+        def go_on(given: Any) -> Any:
+            after, written, kind = self.round(variables, given, row)
+            return after, written, kind == 1
+
+        return tuple(choose_between(broken[0], leave, go_on, list(arrays))), None

@@ -175,6 +175,8 @@ class Site:
     def targets(self) -> frozenset[str]:
         """The names that the rows of a `for` are assigned to, and nothing else is."""
         node = self.placed.node
+        if isinstance(node, ast.While):
+            return frozenset()
         return frozenset(stored_names([node.target])) - frozenset(stored_names(node.body))
 
     def unpacked(self, row: Any) -> dict[str, Any]:

@@ -188,19 +188,23 @@ class Statements(ast.NodeTransformer):
         return [first, located(ast.If(test, way, [node]), node)]
 
     def visit_While(self, node: ast.While) -> Any:
-        may = not exits(node.body) and not is_pythons(node.test) and not self.calls_only
-        site = Site(self.origin, node) if may else None
+        plain = exits(node.body) or node.orelse or is_pythons(node.test) or self.calls_only
+        site = None if plain else Site(self.origin, node)
         names = stored_names(node.body)
-        orelse = copy.deepcopy(node.orelse)
         node.test = self.visit(node.test)
         node.body, node.orelse = self._loop_body(node.body), self.within(node.orelse)
         if site is None:
             return node
-        ready = self.hook("may_repeat", self._site(site), at=node)
+        # The condition may have a value in the first rounds, and none later.
+        first = located(ast.Assign([name(TEST, ast.Store())], node.test), node)
         asked = self.hook("repeat", self._site(site), self.hook("locals", at=node), at=node)
-        way = [*self._unpacked(names, node), *self.within(orelse)]
-        test = ast.BoolOp(ast.And(), [ready, _given(asked)])
-        return located(ast.If(test, way, [node]), node)
+        symbolic = self.hook("is_symbolic", name(TEST), at=node)
+        way = [*self._unpacked(names, node), located(ast.Break(), node)]
+        recorded = ast.If(ast.BoolOp(ast.And(), [symbolic, _given(asked)]), way, [])
+        ends = ast.If(ast.UnaryOp(ast.Not(), name(TEST)), [ast.Break()], [])
+        node.test = located(ast.Constant(True), node)
+        node.body = [first, located(recorded, node), located(ends, node), *node.body]
+        return node
 
     def _rows(self, node: ast.expr) -> ast.expr:
         """Return what a loop goes over: of `zip`, `enumerate` and `reversed`, with what they are made of."""

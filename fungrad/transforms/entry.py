@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,8 @@ class Entry:
         self.layouts: tuple[Layout, ...] | None = (
             None  # of the arguments it is good for, if that is not all
         )
+        self.by_python: Callable[[Sequence[Any]], Any] | None = None
+        """Runs the function as a part of one that is traced, where its program has no reverse mode."""
         self.captured = captured  # tracers of enclosing traces: the leading inputs
         self.structure = structure
         flat = inline(expr)
@@ -76,6 +78,8 @@ class Entry:
     def run(self, leaves: Sequence[Any], inlined: bool) -> Any:
         """Return the results for the leaves of the arguments."""
         traced = self.captured or not _TRACERS.isdisjoint(map(type, leaves))
+        if traced and self.by_python is not None:
+            return self.by_python(leaves)
         if traced or (self.effect and innermost_trace() is not None):
             operands = [*self.captured, *[as_operand(x) for x in leaves]]
             if traced:  # Python numbers are weak in the program, so they are where it is recorded

@@ -68,6 +68,8 @@ class Making:
         entry.signature = self.signature(entry.in_structure)
         if trace.reshaped and trace.assigned:
             entry.layouts = tuple(layouts)
+        if trace.repeats:  # another transform may need the reverse of it
+            entry.by_python = self.inline
         if captured or trace.depends_on < trace.level:
             # The program is only good inside the traces it belongs to.
             raise NotToBeCached(entry)
