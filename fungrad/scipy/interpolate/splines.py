@@ -219,6 +219,8 @@ def make_lsq_spline(
     w: Any = None,
     axis: int = 0,
     check_finite: bool = True,
+    *,
+    method: str | None = None,
 ) -> BSpline:
     """Return the spline with knots `t` that is nearest to points in the least-squares sense.
 
@@ -242,9 +244,11 @@ def make_lsq_spline(
     places, knots = fixed(x, "x"), fixed(t, "t")
     weights = None if w is None else fixed(w, "w")
 
+    options = {} if method is None else {"method": method}  # which not every version of SciPy has
+
     def solve(v: Any) -> Any:
         return scipy.interpolate.make_lsq_spline(
-            places, v, knots, k, weights, check_finite=check_finite
+            places, v, knots, k, weights, check_finite=check_finite, **options
         )
 
     return _solved(solve, y, axis, None)

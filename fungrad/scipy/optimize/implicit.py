@@ -7,16 +7,31 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.optimize import OptimizeResult
 
 from fungrad.compile.lower import Program
 from fungrad.core.backend import to_device, to_host
-from fungrad.core.tracer import innermost_trace
+from fungrad.core.tracer import innermost_trace, needed_value
 from fungrad.core.types import ArrayType, array_type
-from fungrad.numpy.promotion import has_tracer
+from fungrad.numpy.promotion import as_array, has_tracer
 from fungrad.programs.closing import Closure, NotTraced, shared, try_to_close
 from fungrad.programs.solvers.linear_solve import Dense
 from fungrad.programs.solvers.root import root
 from fungrad.programs.solvers.solver import HostSolver, Solver
+from fungrad.scipy.arguments import operand
+
+
+class Outcome(OptimizeResult):  # type: ignore[misc]
+    """A result of a search, whose `message` is made when it is asked for."""
+
+    def __missing__(self, key: str) -> Any:
+        if key != "message":
+            raise KeyError(key)
+        done = needed_value(self["success"])
+        if done is None:
+            return "Whether the search has succeeded is told by `success`, whose value is not known here."
+        return "The search has succeeded." if done else "The search has failed."
+
 
 FLAG = array_type((), np.dtype(bool))
 COUNT = array_type((), np.dtype(np.int64))
@@ -104,6 +119,28 @@ def implicit_root(
     constants = [*starts, *[x for c in functions for x in c.captured]]
     x, *aux = root(f, (solver, tuple(constants)), tangents)
     return x, dict(zip(outcome, aux, strict=True))
+
+
+def projected(gradient: Callable[[Any], Any], lower: Any, upper: Any) -> Callable[[Any], Any]:
+    """Return the function whose root is a minimum within bounds: where a bound holds, that is the unknown less the bound.
+
+    The conditions of Karush, Kuhn and Tucker as one equation; its derivatives are those of the unknowns that no bound
+    holds, and of the bounds that hold one.
+    """
+    return lambda x: x - np.clip(x - gradient(x), lower, upper)
+
+
+def bounds_of(bounds: Any, size: int) -> tuple[Any, Any]:
+    """Return the lower and the upper bound of each unknown, of SciPy's `Bounds` or of pairs."""
+    if hasattr(bounds, "lb"):
+        sides = bounds.lb, bounds.ub
+    else:
+        pairs = [(-np.inf if a is None else a, np.inf if b is None else b) for a, b in bounds]
+        if len(pairs) != size:
+            raise ValueError(f"the number of bounds, {len(pairs)}, is not that of unknowns, {size}")
+        sides = as_array([a for a, _ in pairs]), as_array([b for _, b in pairs])
+    lower, upper = [np.broadcast_to(operand(x).astype(float), (size,)) for x in sides]
+    return lower, upper
 
 
 def refuse(label: str, given: dict[str, bool], why: str) -> None:

@@ -18,7 +18,10 @@ from fungrad.scipy.optimize.implicit import (
     COUNT,
     FLAG,
     NUMBER,
+    Outcome,
+    bounds_of,
     implicit_root,
+    projected,
     refuse,
     traced,
     vector_type,
@@ -99,8 +102,9 @@ def minimize(
 
     In a function that is differentiated, `x` has derivatives by what `args` and `fun` hold: those of the
     root of the gradient (implicit function theorem), which needs a regular Hessian at the minimum. `x0` has
-    none. The result then holds `x`, `fun`, `success`, `status`, `nit` and `nfev`; bounds and constraints cannot
-    be used, and the Hessian is made, so the variables should be few (4096 at most).
+    none. Where a bound holds a variable, that has the derivative of the bound. The result then holds `x`, `fun`, `jac`,
+    `success`, `status`, `message`, `nit`, `nfev` and `njev`; constraints cannot be used, and the Hessian is made, so the
+    variables should be few (4096 at most).
 
     Examples
     --------
@@ -120,11 +124,12 @@ def minimize(
     vector = vector_type(variables.size)
     both = traced(label, value_and_grad(objective), vector, start=[variables.start])
     if both is not None:
-        bounded = {"bounds": bounds is not None, "constraints": bool(constraints)}
+        bounded = {"constraints": bool(constraints)}
         refuse(label, bounded, "the minimum need not be a root of the gradient")
         refuse(label, {"callback": callback is not None}, "it would see no values")
         settings = {"method": method, "tol": tol, **(options or {})}
-        return _implicit_minimum(label, objective, both, variables, settings)
+        limits = None if bounds is None else bounds_of(bounds, variables.size)
+        return _implicit_minimum(label, objective, both, variables, limits, settings)
     kind = method.lower() if isinstance(method, str) else method
     derivatives: dict[str, Any] = {"jac": jac, "hess": hess, "hessp": hessp}
     if jac is None and kind not in WITHOUT_GRADIENT:
@@ -277,13 +282,13 @@ def _constraint(constraint: Any, variables: Variables, with_jacobian: bool) -> A
     return constraint
 
 
-OUTCOME = {"success": FLAG, "status": COUNT, "nit": COUNT, "nfev": COUNT}
+OUTCOME = {"success": FLAG, "status": COUNT, "nit": COUNT, "nfev": COUNT, "njev": COUNT}
 
 
 def _run_minimize(functions: list[Any], starts: list[Any], settings: dict[str, Any]) -> list[Any]:
     both, *product = functions
     method, tol = settings.pop("method"), settings.pop("tol")
-    (x0,) = starts
+    x0, *limits = starts
     gradient = isinstance(method, str) and method.lower() in WITHOUT_GRADIENT
     try:
         result = scipy.optimize.minimize(
@@ -292,12 +297,14 @@ def _run_minimize(functions: list[Any], starts: list[Any], settings: dict[str, A
             method=method,
             jac=None if gradient else True,
             hessp=_product(product[0]) if product else None,
+            bounds=scipy.optimize.Bounds(*limits) if limits else None,
             tol=tol,
             options=settings,
         )
     except _NaNAtStart as stop:
         result = stop.outcome(x0)
-    return [result.x, result.success, result.status, result.nit, result.nfev]
+    counts = [result.get(name, 0) for name in ("nit", "nfev", "njev")]
+    return [result.x, result.success, result.status, *counts]
 
 
 def _implicit_minimum(
@@ -305,9 +312,16 @@ def _implicit_minimum(
     objective: Callable[[Any], Any],
     both: Closure,
     variables: Variables,
+    limits: tuple[Any, Any] | None,
     settings: dict[str, Any],
 ) -> Any:
+    slope = grad(objective)
+    starts = [variables.start]
     gradient = both._replace(program=some_outputs(both.program, 1, 2), structure=tree.LEAF)
+    if limits is not None:
+        starts += limits
+        vector = vector_type(variables.size)
+        gradient = close(label, projected(slope, *limits), vector)
     functions = [both]
     method = settings["method"]
     if isinstance(method, str) and method.lower() in WITH_PRODUCTS + WITH_HESSIAN:
@@ -317,10 +331,9 @@ def _implicit_minimum(
             )
         vector = vector_type(variables.size)
         functions.append(close(label, hvp(objective), vector, vector))
-    x, outcome = implicit_root(
-        gradient, _run_minimize, [variables.start], functions, settings, OUTCOME
-    )
-    return OptimizeResult(x=variables.tree(x), fun=objective(x), **outcome)
+    x, outcome = implicit_root(gradient, _run_minimize, starts, functions, settings, OUTCOME)
+    jac = variables.tree(slope(x))
+    return Outcome(x=variables.tree(x), fun=objective(x), jac=jac, **outcome)
 
 
 @public
@@ -338,8 +351,8 @@ def minimize_scalar(
     Returns
     -------
     scipy.optimize.OptimizeResult
-        As SciPy's. Where something is traced: with `x`, which has derivatives by what `args` and `fun` hold,
-        `fun`, `success`, `nit` and `nfev`. There the interior minimum is differentiated: no `bounds`.
+        As SciPy's. Where something is traced: with `x`, which has derivatives by what `args` and `fun` hold, and by a
+        bound where that holds it, `fun`, `success`, `message`, `nit` and `nfev`.
 
     Examples
     --------
@@ -357,19 +370,22 @@ def minimize_scalar(
         return scipy.optimize.minimize_scalar(
             on_arrays(fun, args), bracket, bounds, (), method, tol, options
         )
-    refuse(
-        label, {"bounds": bounds is not None}, "the minimum need not be a root of the derivative"
-    )
-    derivative = close(label, grad(objective), NUMBER)
-    settings = {"method": method, "tol": tol, "options": options}
-    starts = [] if bracket is None else [operand(x) for x in bracket]
+    slope: Callable[[Any], Any] = grad(objective)
+    if bounds is not None:
+        slope = projected(slope, *bounds)
+    derivative = close(label, slope, NUMBER)
+    is_bounded = bounds is not None
+    settings = {"method": method, "tol": tol, "options": options, "is_bounded": is_bounded}
+    starts = [operand(x).astype(float) for x in (bounds if is_bounded else bracket or ())]
     kinds = {"success": FLAG, "nit": COUNT, "nfev": COUNT}
     x, outcome = implicit_root(derivative, _run_minimize_scalar, starts, [value], settings, kinds)
-    return OptimizeResult(x=x, fun=objective(x), **outcome)
+    return Outcome(x=x, fun=objective(x), **outcome)
 
 
 def _run_minimize_scalar(
     functions: list[Any], starts: list[Any], settings: dict[str, Any]
 ) -> list[Any]:
-    result = scipy.optimize.minimize_scalar(functions[0], tuple(starts) or None, **settings)
+    name = "bounds" if settings.pop("is_bounded") else "bracket"
+    where = {name: tuple(starts) or None}
+    result = scipy.optimize.minimize_scalar(functions[0], **where, **settings)
     return [result.x, result.success, result.nit, result.nfev]

@@ -6,12 +6,19 @@ from collections.abc import Callable
 from typing import Any
 
 import scipy.optimize
-from scipy.optimize import OptimizeResult
 
 from fungrad.programs.closing import close
 from fungrad.scipy.arguments import as_tuple
 from fungrad.scipy.glossary import public
-from fungrad.scipy.optimize.implicit import COUNT, FLAG, implicit_root, refuse, traced, vector_type
+from fungrad.scipy.optimize.implicit import (
+    COUNT,
+    FLAG,
+    Outcome,
+    implicit_root,
+    refuse,
+    traced,
+    vector_type,
+)
 from fungrad.scipy.optimize.variables import Compiled, Variables, on_arrays, vector_function
 from fungrad.transforms.call import name_of
 from fungrad.transforms.jacobian import jacfwd
@@ -53,7 +60,7 @@ def root(
     Notes
     -----
     In a function that is differentiated, `x` has derivatives by what `args` and `fun` hold (implicit function
-    theorem), but not by `x0`. The result then holds `x`, `fun`, `success` and `status`.
+    theorem), but not by `x0`. The result then holds `x`, `fun`, `success`, `status`, `message` and `nfev`.
 
     Examples
     --------
@@ -73,9 +80,9 @@ def root(
         refuse(label, {"callback": callback is not None}, "it would see no values")
         functions = [f, close(label, jacfwd(function), vector)]
         settings = {"method": method, "tol": tol, "options": options}
-        kinds = {"success": FLAG, "status": COUNT}
+        kinds = {"success": FLAG, "status": COUNT, "nfev": COUNT}
         x, outcome = implicit_root(f, _run_root, [variables.start], functions, settings, kinds)
-        return OptimizeResult(x=variables.tree(x), fun=function(x), **outcome)
+        return Outcome(x=variables.tree(x), fun=function(x), **outcome)
     compute: Callable[..., Any] = Compiled(function)
     derivative = jac
     if jac is None and method in WITH_JACOBIAN:
@@ -97,4 +104,5 @@ def _run_root(functions: list[Any], starts: list[Any], settings: dict[str, Any])
     f, jacobian = functions
     with_jacobian = settings["method"] in WITH_JACOBIAN
     result = scipy.optimize.root(f, starts[0], jac=jacobian if with_jacobian else None, **settings)
-    return [result.x, result.success, result.get("status", 1 if result.success else 2)]
+    status = result.get("status", 1 if result.success else 2)
+    return [result.x, result.success, status, result.get("nfev", 0)]

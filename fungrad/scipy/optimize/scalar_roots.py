@@ -9,13 +9,13 @@ import numpy as np
 import scipy.optimize
 from scipy.optimize import OptimizeResult
 
-from fungrad.core.tracer import Tracer
+from fungrad.core.tracer import Tracer, needed_value
 from fungrad.core.types import type_of
 from fungrad.programs.closing import close
 from fungrad.programs.solvers.root import tangent_solver
 from fungrad.scipy.arguments import as_tuple, operand
 from fungrad.scipy.glossary import public
-from fungrad.scipy.optimize.implicit import COUNT, FLAG, NUMBER, implicit_root, refuse, traced
+from fungrad.scipy.optimize.implicit import COUNT, FLAG, NUMBER, implicit_root, traced
 from fungrad.scipy.optimize.variables import Compiled, on_arrays
 from fungrad.transforms.autodiff import jvp
 from fungrad.transforms.call import name_of
@@ -31,6 +31,9 @@ __all__ = [
     "root_scalar",
     "toms748",
 ]
+
+
+COUNTS = {"iterations": COUNT, "function_calls": COUNT}
 
 
 def _number(x: Any, what: str) -> Any:
@@ -109,10 +112,22 @@ def root_scalar(
         list(starts.values()),
         functions,
         {**settings, "names": tuple(starts)},
-        {"converged": FLAG, "iterations": COUNT, "function_calls": COUNT},
+        {"converged": FLAG, **COUNTS},
         tangent_solver(lambda g, y: y / g(1.0), function),
     )
-    return OptimizeResult(root=x, **outcome)
+    return RootOutcome(root=x, method=method, **outcome)
+
+
+class RootOutcome(OptimizeResult):  # type: ignore[misc]
+    """A result of a search for a root, whose `flag` is found when it is asked for."""
+
+    def __missing__(self, key: str) -> Any:
+        if key != "flag":
+            raise KeyError(key)
+        done = needed_value(self["converged"])
+        if done is None:
+            return "see converged, whose value is not known here"
+        return "converged" if done else "convergence error"
 
 
 def _of_number(derivative: Any, args: tuple[Any, ...]) -> Any:
@@ -199,27 +214,43 @@ def newton(
             fprime, fprime2 = _of_number(fprime, args), _of_number(fprime2, args)
         options = {"fprime2": fprime2, "x1": x1, "full_output": full_output, **settings}
         return scipy.optimize.newton(on_arrays(func, args), x0, fprime, (), **options)
-    unused = {"x1": x1 is not None, "full_output": full_output}
-    refuse(label, unused, "Newton's method alone is used")
-    functions = [function, close(label, slope, type_of(start))]
-    if fprime2 is not None:
+    functions = [function]
+    if x1 is None:
+        functions.append(close(label, slope, type_of(start)))
+    if fprime2 is not None and x1 is None:
         functions.append(close(label, curvature, type_of(start)))
     ones = np.ones(start.shape)
     tangents = tangent_solver(lambda g, y: y / g(ones), function)
-    return implicit_root(function, _run_newton, [start], functions, settings, None, tangents)[0]
+    starts = [start] if x1 is None else [start, operand(x1).astype(float)]
+    flags = FLAG.update(shape=start.shape)
+    kinds = {"converged": flags, "zero_der": flags, **COUNTS}
+    run = implicit_root(function, _run_newton, starts, functions, settings, kinds, tangents)
+    x, outcome = run
+    if not full_output:
+        return x
+    flat = outcome.pop("zero_der")
+    if start.shape:
+        return x, outcome["converged"], flat
+    return x, RootOutcome(root=x, method="newton" if x1 is None else "secant", **outcome)
 
 
 def _run_newton(functions: list[Any], starts: list[Any], settings: dict[str, Any]) -> list[Any]:
-    f, fprime, *more = functions
-    fprime2 = more[0] if more else None
-    return [scipy.optimize.newton(f, starts[0], fprime, fprime2=fprime2, **settings)]
+    f, *derivatives = functions
+    named = dict(zip(("fprime", "fprime2"), derivatives, strict=False))
+    x0, *x1 = starts
+    named |= {"x1": x1[0]} if x1 else {}
+    x, found, *flat = scipy.optimize.newton(f, x0, full_output=True, **named, **settings)
+    if flat:
+        return [x, found, flat[0], 0, 0]
+    return [x, found.converged, False, found.iterations, found.function_calls]
 
 
 def _bracketing(method: Any) -> Callable[..., Any]:
     """Return a method of SciPy's that finds a root between two places, with implicit derivatives."""
 
     def run(functions: list[Any], starts: list[Any], settings: dict[str, Any]) -> list[Any]:
-        return [method(functions[0], *starts, **settings)]
+        x, found = method(functions[0], *starts, **settings)
+        return [x, found.converged, found.iterations, found.function_calls]
 
     def find(f: Callable[..., Any], a: Any, b: Any, args: Any = (), **options: Any) -> Any:
         label = f"{method.__name__}({name_of(f)})"
@@ -232,9 +263,11 @@ def _bracketing(method: Any) -> Callable[..., Any]:
         function = traced(label, value, NUMBER, start=starts)
         if function is None:
             return method(on_arrays(f, args), a, b, **options)
-        refuse(label, {"full_output": options.get("full_output", False)}, "use root_scalar")
         tangents = tangent_solver(lambda g, y: y / g(1.0), function)
-        return implicit_root(function, run, starts, [function], options, None, tangents)[0]
+        settings, kinds = {**options, "full_output": True}, {"converged": FLAG, **COUNTS}
+        x, outcome = implicit_root(function, run, starts, [function], settings, kinds, tangents)
+        made = RootOutcome(root=x, method=method.__name__, **outcome)
+        return (x, made) if options.get("full_output") else x
 
     find.__name__ = find.__qualname__ = method.__name__
     find.__doc__ = f"""Find a root between `a` and `b`; `scipy.optimize.{method.__name__}`.

@@ -41,9 +41,17 @@ def _format(name: str, example: str) -> Function:
     format, _, kind = name.partition("_")
 
     @api_boundary
-    def make(arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False) -> Any:
+    def make(
+        arg1: Any,
+        shape: Any = None,
+        dtype: Any = None,
+        copy: bool = False,
+        *,
+        maxprint: int | None = None,
+    ) -> Any:
         if not is_traced(arg1):
-            return theirs(arg1, shape, dtype, copy)
+            shown = {} if maxprint is None else {"maxprint": maxprint}
+            return theirs(arg1, shape, dtype, copy, **shown)
         made = _of_parts(arg1, shape, format) if type(arg1) is tuple else as_sparse(arg1, format)
         if shape is not None and tuple(shape) != made.shape:
             raise ValueError(f"{name}: a matrix of shape {made.shape} has not the shape {shape}")
@@ -64,6 +72,8 @@ def _format(name: str, example: str) -> Function:
         Data type of the entries.
     copy
         As in SciPy; what is traced is never changed.
+    maxprint
+        How many entries of plain data are printed, where SciPy takes it.
 
     Returns
     -------

@@ -291,6 +291,7 @@ def gmres(
     maxiter: int | None = None,
     M: Operator | None = None,
     callback: Callable[[float], object] | None = None,
+    callback_type: str | None = None,
     tol: float | None = None,
 ) -> tuple[T, Array]:
     """Solve ``A x = b`` by the generalized minimal residual method, for any square matrix.
@@ -301,6 +302,13 @@ def gmres(
         The number of iterations between restarts, by default 20; `maxiter` counts restarts.
     callback
         Called with the norm of the residual of the preconditioned system after each iteration.
+    callback_type
+        ``"pr_norm"``, which says so.
+
+    Raises
+    ------
+    ValueError
+        For another `callback_type`.
 
     Examples
     --------
@@ -308,6 +316,10 @@ def gmres(
     >>> x.round(6)
     array([1., 2.])
     """
+    if callback_type not in (None, "legacy", "pr_norm"):
+        raise ValueError(
+            f"gmres: the callback is called with norms of residuals, callback_type='pr_norm'; got {callback_type!r}"
+        )
     settings = *_tolerances(rtol, atol, tol), maxiter, restart
     return _solve("gmres", A, b, x0, M, callback, False, settings)
 
