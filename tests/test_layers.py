@@ -21,6 +21,7 @@ LAYERS = {
     "transforms": 4,
     "programs": 5,
     "numpy": 6,
+    "reading": 9,  # on the stand-ins of compat/numpy; transforms reach it by a hook of core/reading.py
     "compat": 9,  # on all of fungrad, which knows nothing of it
 }
 PUBLIC = 7  # lax, scipy, random, nn, ...: built on the public API
@@ -34,6 +35,7 @@ EXCEPTIONS = {
     ("fungrad.core.refusals", "fungrad.numpy"): "messages ask which methods have a function",
     ("fungrad.core.expr", "fungrad.show.html"): "a notebook asks a program how it looks",
     ("fungrad.core.tracer", "fungrad.show.html"): "a notebook asks a tracer how it looks",
+    ("fungrad", "fungrad.reading"): "transforms read functions once they run some",
     (
         "fungrad.transforms.jit",
         "fungrad.show.html",
@@ -55,6 +57,7 @@ BY_NAME = {
     "fungrad.compat.jax.adapting": "where the functions are that stand for those of a module of JAX",
     "fungrad.compat.standing_in": "modules in the place of another library's, laid out as these",
     "fungrad.primitives.ufunc": "a pickled entry of a table names the module of the table",
+    "fungrad.reading.tables": "where the stand-in of a function is, which is imported when that is called",
     "fungrad.show": "where each public name is, in a table beside it",
     "fungrad.transforms.linear": "a pickled function names NumPy or CuPy",
 }

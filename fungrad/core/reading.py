@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from contextvars import ContextVar
 from types import CodeType, FunctionType
 from typing import Any
 
 from fungrad.core.config import settings
+from fungrad.core.state import state_variable
 
 Reader = Callable[[Any], Any]
+
+listener: ContextVar[Any] = state_variable("listener", None)
+"""Who is told what becomes of functions, loops and branches while they are traced; None if nobody has asked."""
 
 unchanged: dict[int, weakref.ref[CodeType]] = {}
 """The code objects of functions that were read and stay as they are, by their `id`; each goes with its code."""
@@ -19,6 +24,7 @@ replaced: dict[int, tuple[weakref.ref[FunctionType], FunctionType, CodeType]] = 
 
 _loads: list[Callable[[], Reader]] = []
 _readers: list[Reader] = []
+_reasons: list[Callable[[CodeType], str]] = []
 
 
 def provide(load: Callable[[], Reader]) -> None:
@@ -26,11 +32,29 @@ def provide(load: Callable[[], Reader]) -> None:
     _loads[:] = [load]
 
 
+def provide_reasons(reason: Callable[[CodeType], str]) -> None:
+    """Say what tells why a function was not read, by its code: "" if it was, or would be as it is."""
+    _reasons[:] = [reason]
+
+
+def why_not_read(code: CodeType) -> str:
+    """Return the sentence of an error about a function that could not be read; "" for any other function."""
+    reason = _reasons[0](code) if _reasons and settings.get().reading else ""
+    return f"The function is not read, since {reason}: see fungrad.explain." if reason else ""
+
+
+def tell(kind: str, *about: Any) -> None:
+    """Tell who listens, if anybody does, of a thing of some `kind`: a method of the listener."""
+    told = listener.get()
+    if told is not None:
+        getattr(told, kind)(*about)
+
+
 def as_read(function: Any) -> Any:
     """Return the function to run in place of `function`: the same object where nothing in it needs reading."""
     if not settings.get().reading:
         return function
-    if type(function) is FunctionType:
+    if type(function) is FunctionType and listener.get() is None:
         code = function.__code__
         known = unchanged.get(id(code))
         if known is not None and known() is code:

@@ -13,7 +13,8 @@ from fungrad.core.tracer import Tracer, forgive, innermost_trace
 from fungrad.core.types import is_array
 from fungrad.primitives.elementwise import Cast, logical_not
 from fungrad.programs.loops.cond import choose
-from fungrad.reading.hooks import UNBOUND
+from fungrad.reading.forms import form
+from fungrad.reading.registry import UNBOUND
 from fungrad.reading.sites import NotRecorded, Site
 from fungrad.reading.strict import EXIT, body_level
 from fungrad.reading.variables import Filled, without_hidden
@@ -53,11 +54,11 @@ def _recorded(site: Site, test: Any, variables: dict[str, Any]) -> Any:
     if site.leaves and not site.placed.in_loop:
         wanted = []  # the function ends there
     ways = [_Way(site, part, filled, known, wanted) for part in ("then", "else")]
-    arrays, leaves = choose_between(test, *ways, filled.arrays)
+    arrays, leaves = choose_between(test, ways[0], ways[1], filled.arrays)
     if ways[0].kind != ways[1].kind:  # one of them leaves the loop
         for way in ways:
             way.kind_is_result = True
-        arrays, leaves = choose_between(test, *ways, filled.arrays)
+        arrays, leaves = choose_between(test, ways[0], ways[1], filled.arrays)
     kind, value, results = together(ways[0].end, ways[1].end, leaves)
     new = dict(zip(wanted, results, strict=True))
     for name in filled.names:
@@ -75,7 +76,7 @@ class _Way:
     def __init__(
         self, site: Site, part: str, filled: Filled, known: dict[str, Any], wanted: Sequence[str]
     ) -> None:
-        self._form = site.form(part, tuple(known))
+        self._form = form(site, part, tuple(known))
         self._filled, self._known, self._wanted = filled, known, wanted
         self.kind_is_result = False
         self.kind: Any = None
@@ -147,7 +148,7 @@ def choice(test: Any, x: Callable[[], Any], y: Callable[[], Any]) -> Any:
 
         try:
             leaves = choose_between(test, way(x), way(y), [])
-            return together(*ends[-2:], leaves)
+            return together(ends[-2], ends[-1], leaves)
         except NOT_TRACEABLE as error:
             forgive(error)
     return x() if test else y()

@@ -13,6 +13,7 @@ from fungrad.core.types import type_of
 from fungrad.numpy.views import is_scalar
 from fungrad.primitives.elementwise import Cast
 from fungrad.reading.numbers import COMPLEX, REAL, WHOLE, number
+from fungrad.reading.registry import HOOKS
 from fungrad.reading.symbols import is_symbolic
 
 Function = Callable[..., Any]
@@ -178,10 +179,8 @@ def isscalar(x: Any) -> bool:
 
 def vectorize(*args: Any, **kwargs: Any) -> Any:
     """`numpy.vectorize`, whose object takes what is traced."""
-    from fungrad.reading.functions import called
-
     if args and callable(args[0]):
-        args = (called(args[0]), *args[1:])
+        args = (HOOKS["called"](args[0]), *args[1:])
     return fnp.vectorize(*args, **kwargs)
 
 

@@ -4,27 +4,35 @@ from __future__ import annotations
 
 import functools
 import inspect
-import os
 import sys
 import weakref
-from collections.abc import Iterator
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from fungrad.core.reading import replaced, replacement, unchanged
+from fungrad.core.reading import listener, replaced, replacement, tell, unchanged
 from fungrad.core.tracer import Tracer, current_trace, innermost_trace
 from fungrad.core.transformed import Portable
+from fungrad.reading.libraries import TABLE, is_left_alone
 from fungrad.reading.rewriting import rewritten, strictly_rewritten, with_constants
 from fungrad.reading.sites import NotRecorded
-from fungrad.reading.source import Unreadable, compiled, definition_of, likely_definition
-from fungrad.reading.tables import Table
+from fungrad.reading.source import (
+    Unreadable,
+    compiled,
+    definition_of,
+    likely_definition,
+    pairs,
+)
 
 __all__ = ["called", "is_left_alone", "read"]
 
 AS_WRITTEN = "__fungrad_as_written__"
 """The attribute of a function that is not to be read."""
+
+NEEDS_NOTHING, IS_READ = "nothing in it needs it", "it has been read"
+OF_LIBRARY = "it belongs to a library that takes traced arrays, or is compiled"
+"""Reasons for which a function stays as it is and lacks nothing."""
 
 
 class Reading:
@@ -57,17 +65,21 @@ class Readings:
     def of(self, function: FunctionType) -> Reading:
         """Return what became of a function, which is read if it has not been."""
         code = function.__code__
-        found = self._by_id.get(id(code))
-        if found is not None and found.alive() is code:
+        if (found := self.known(code)) is not None:
             return found
         made = _made(function)
-        self._keep(code, made)
+        self.keep(code, made)
         if made.code is not None:  # it is not to be read again, nor are the functions inside it
-            for own, original in _pairs(made.code, code):
-                self._keep(own, Reading(original, None, "it has been read"))
+            for own, original in pairs(made.code, code):
+                self.keep(own, Reading(original, None, IS_READ))
         return made
 
-    def _keep(self, code: CodeType, reading: Reading) -> None:
+    def known(self, code: CodeType) -> Reading | None:
+        """Return what became of a function that has been met; None of others."""
+        found = self._by_id.get(id(code))
+        return found if found is not None and found.alive() is code else None
+
+    def keep(self, code: CodeType, reading: Reading) -> None:
         key, by_id = id(code), self._by_id
 
         def gone(_: Any) -> None:
@@ -80,34 +92,14 @@ class Readings:
             unchanged[key] = reading.alive
 
 
-def _pairs(new: CodeType, original: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
-    """Yield the code of a function that was read, and of those inside it, with what each was made of."""
-    waiting = [(new, original)]
-    while waiting:
-        pair = waiting.pop()
-        yield pair
-        inside = {_begins(x): x for x in pair[1].co_consts if isinstance(x, CodeType)}
-        for x in pair[0].co_consts:
-            if isinstance(x, CodeType) and _begins(x) in inside:
-                waiting.append((x, inside[_begins(x)]))
-
-
-def _begins(code: CodeType) -> tuple[str, int, tuple[int, int]]:
-    """Return the name of a function and where its text begins."""
-    places = [(line, column) for line, _, column, _ in code.co_positions() if line and column]
-    return code.co_name, code.co_firstlineno, min(places, default=(0, 0))
-
-
 def _made(function: FunctionType) -> Reading:
     code = function.__code__
     if is_left_alone(function.__module__, code.co_filename):
-        return Reading(
-            code, None, "it belongs to a library that takes traced arrays, or is compiled"
-        )
+        return Reading(code, None, OF_LIBRARY)
     try:
         node, constants = rewritten(likely_definition(code, function.__globals__), function)
         if not constants:
-            return Reading(code, None, "nothing in it needs it")
+            return Reading(code, None, NEEDS_NOTHING)
         _, imported = definition_of(code, function.__globals__)  # checked against the code
         return Reading(code, with_constants(compiled(node, code, imported), constants))
     except Unreadable as reason:
@@ -116,39 +108,20 @@ def _made(function: FunctionType) -> Reading:
         return Reading(code, None, "its expressions are nested too deeply")
 
 
-_ALONE = frozenset(["fungrad", "numpy", "scipy", "cupy", "jax", "torch", "autograd", "optree"])
-
-
-@functools.lru_cache(maxsize=1 << 10)
-def is_left_alone(module: str | None, filename: str) -> bool:
-    """Whether functions of a module are never read: of fungrad, NumPy, SciPy and Python's own library."""
-    package = (module or "").partition(".")[0]
-    if package in _ALONE:
-        return True
-    return package in sys.stdlib_module_names and package != "__main__" and _is_of_python(filename)
-
-
-def _is_of_python(filename: str) -> bool:
-    folder = os.path.dirname(os.__file__)
-    return filename.startswith("<frozen ") or (
-        filename.startswith(folder) and "site-packages" not in filename
-    )
-
-
-_readings = Readings()
-_table = Table()
+readings = Readings()
 
 
 def read(function: Any) -> Any:
     """Return the function that transforms run in the place of one: the same object if it needs no reading."""
     kind = type(function)
     if kind is FunctionType:
-        if (known := replacement(function)) is not None:
+        if listener.get() is None and (known := replacement(function)) is not None:
             return known
-        reading = _readings.of(function)
+        reading = readings.of(function)
+        tell("function", function, reading)
         if reading.code is None or AS_WRITTEN in function.__dict__:
             return function
-        made = _with_code(function, reading.code)
+        made = with_code(function, reading.code)
         key = id(function)
         alive = weakref.ref(function, lambda _: replaced.pop(key, None))
         replaced[key] = alive, made, function.__code__
@@ -164,7 +137,7 @@ def read(function: Any) -> Any:
     return function
 
 
-def _with_code(function: FunctionType, code: CodeType) -> FunctionType:
+def with_code(function: FunctionType, code: CodeType) -> FunctionType:
     """Return a function that differs in its code alone: globals, cells, defaults and attributes are shared."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     closure = tuple([cells[name] for name in code.co_freevars])
@@ -188,7 +161,10 @@ def strict(function: FunctionType) -> FunctionType | None:
     NotRecorded
         If it does more.
     """
-    reading = _readings.of(function)
+    reading = readings.of(function)
+    tell("function", function, reading)
+    if AS_WRITTEN in function.__dict__:
+        return None
     if reading.strict is None:
         if is_left_alone(function.__module__, function.__code__.co_filename):
             return None
@@ -205,18 +181,21 @@ def strict(function: FunctionType) -> FunctionType | None:
             reading.strict = reason
     if isinstance(reading.strict, NotRecorded):
         raise NotRecorded(str(reading.strict))
-    return _with_code(function, reading.strict)
+    return with_code(function, reading.strict)
 
 
 def _with_original(function: FunctionType, reading: Reading) -> FunctionType:
     if function.__code__ is reading.original:
         return function
-    return _with_code(function, reading.original)
+    return with_code(function, reading.original)
 
 
 def stand_in_of(x: Any) -> Any:
     """Return what stands for a function or class of a library; None if nothing does."""
-    return _table.get(x)
+    found = TABLE.get(x)
+    if found is not None:
+        tell("stand_in", x)
+    return found
 
 
 def called(x: Any) -> Any:
@@ -225,13 +204,13 @@ def called(x: Any) -> Any:
         return x
     kind = type(x)
     if kind is FunctionType:
-        stand_in = _table.get(x)
+        stand_in = stand_in_of(x)
         return read(x) if stand_in is None else stand_in
     if kind is MethodType:
         return _method(x)
     if kind is Tracer:
         return x
-    stand_in = _table.get(x)
+    stand_in = stand_in_of(x)
     if stand_in is not None:
         return stand_in
     if kind is functools.partial:
@@ -273,22 +252,6 @@ def callback(x: Any) -> Any:
     return x if current_trace.get() is None or not callable(x) else read(x)
 
 
-def may_need(x: Any) -> bool:
-    """Whether a call of an object, known when a function is read, is to ask for what is called."""
-    if _table.has(x):
-        return True
-    if isinstance(x, FunctionType):
-        return not is_left_alone(x.__module__, x.__code__.co_filename)
-    if isinstance(x, type):
-        return (
-            x.__module__.partition(".")[0] not in _ALONE | sys.stdlib_module_names | {"builtins"}
-            or x.__module__ == "__main__"
-        )
-    if isinstance(x, np.ufunc | BuiltinFunctionType | Portable):
-        return False
-    return (type(x).__module__ or "").partition(".")[0] not in ("numpy", "fungrad", "builtins")
-
-
 def _uncached(x: Any) -> Any:
     """Return a function that keeps what it has computed as one that keeps nothing of what is traced."""
 
@@ -316,7 +279,7 @@ def _method(x: MethodType) -> Any:
 
             return functools.partial(item if x.__name__ == "item" else tolist, owner)
         return x
-    found = _table.method(type(owner), x.__name__)
+    found = TABLE.method(type(owner), x.__name__)
     if found is not None:
         return MethodType(found, owner)
     if (made := _of_library(x)) is not None:
@@ -329,7 +292,8 @@ def _method(x: MethodType) -> Any:
 
 def _class(x: type) -> Any:
     """Return a class, or what makes an object of it by the `__init__` that was read."""
-    if type(x) is not type or x.__new__ is not object.__new__:
+    new: Any = x.__new__
+    if type(x) is not type or new is not object.__new__:
         return x
     initialize = x.__init__  # type: ignore[misc]
     if type(initialize) is not FunctionType:
@@ -339,7 +303,7 @@ def _class(x: type) -> Any:
         return x
 
     def make(*args: Any, **kwargs: Any) -> Any:
-        made = object.__new__(x)
+        made: Any = object.__new__(x)
         inner(made, *args, **kwargs)
         return made
 

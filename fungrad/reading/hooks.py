@@ -4,53 +4,21 @@ from __future__ import annotations
 
 import builtins
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from fungrad.core.config import convention
+from fungrad.core.reading import tell
 from fungrad.core.tracer import Tracer, current_trace
 from fungrad.reading import functions, strict
+from fungrad.reading.registry import HOOKS
+from fungrad.reading.rows import Rows, rows
 from fungrad.reading.sites import PATIENCE, Site
 from fungrad.reading.symbols import is_symbolic
 
-__all__ = ["HOOKS", "UNBOUND", "Rows"]
-
-UNBOUND: Any = object()
-"""The value of a variable that has none."""
-
-
-class Rows:
-    """What a loop goes over: `zip`, `enumerate`, `reversed` or `range`, with what they are made of."""
-
-    __slots__ = ("kind", "parts")
-
-    def __init__(self, kind: Any, parts: tuple[Any, ...]) -> None:
-        self.kind = kind
-        self.parts = parts
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.kind(*self.parts))
-
-    def __reversed__(self) -> Iterator[Any]:
-        return reversed(self.kind(*self.parts))
-
-
-_KINDS = (builtins.zip, builtins.enumerate, builtins.reversed)
-
-
-def rows(kind: Any, *parts: Any) -> Any:
-    """Return what a loop goes over: Python's own iterator, unless a trace may take the loop."""
-    if current_trace.get() is not None:
-        if kind is range and any(map(is_symbolic, parts)):
-            return Rows(kind, parts)
-        if kind in _KINDS and all(type(x) in _SIZED for x in parts):
-            return Rows(kind, parts)
-    return kind(*parts)
-
-
-_SIZED = frozenset([range, list, tuple, np.ndarray, Tracer, Rows, int])
+__all__ = ["ready"]
 
 LEAST = 8
 """Rounds from which on a loop may be recorded as one."""
@@ -58,12 +26,18 @@ LEAST = 8
 
 def ready(site: Site, over: Any) -> bool:
     """Whether a loop may be recorded as one equation, as far as can be told at once."""
-    if current_trace.get() is None or site.failures >= PATIENCE:
+    if current_trace.get() is None:
         return False
     kind = type(over)
-    if kind is range or kind is list or kind is tuple:
-        return len(over) >= LEAST
-    return kind is Rows or (kind is Tracer and bool(over._type.shape)) or kind is np.ndarray
+    if site.failures >= PATIENCE:
+        may = False
+    elif kind is range or kind is list or kind is tuple:
+        may = len(over) >= LEAST
+    else:
+        may = kind is Rows or (kind is Tracer and bool(over._type.shape)) or kind is np.ndarray
+    if not may:
+        tell("loop", site, over, False, site.failures)
+    return may
 
 
 def both(x: Any, y: Any) -> Any:
@@ -105,7 +79,7 @@ _DIVISIONS = {"Div": operator.truediv, "FloorDiv": operator.floordiv, "Mod": ope
 
 def divided(kind: str, x: Any, y: Any) -> Any:
     """Return a quotient or remainder where a `try` may wait for the error of Python's numbers."""
-    if type(y) is Tracer and _is_number(y) and _is_number(x) and y == 0:
+    if type(y) is Tracer and _is_number(y) and _is_number(x) and not y:
         raise ZeroDivisionError("division by zero")
     return _DIVISIONS[kind](x, y)
 
@@ -175,26 +149,32 @@ def branch(site: Site, test: Any, variables: dict[str, Any]) -> Any:
     """Return the outcome of an `if` as `branches.branch` does."""
     from fungrad.reading import branches
 
-    return branches.branch(site, test, variables)
+    failures, outcome = site.failures, branches.branch(site, test, variables)
+    tell("branch", site, outcome is not None, failures)
+    return outcome
 
 
 def loop(site: Site, over: Any, variables: dict[str, Any]) -> Any:
     """Return the outcome of a `for` as `loops.loop` does."""
     from fungrad.reading import loops
 
-    return loops.loop(site, over, variables)
+    failures, outcome = site.failures, loops.loop(site, over, variables)
+    tell("loop", site, over, outcome is not None, failures)
+    return outcome
 
 
 def repeat(site: Site, variables: dict[str, Any]) -> Any:
     """Return the outcome of a `while` as `loops.repeat` does."""
-    if site.failures >= PATIENCE:
-        return None
-    from fungrad.reading import loops
+    failures, outcome = site.failures, None
+    if failures < PATIENCE:
+        from fungrad.reading import loops
 
-    return loops.repeat(site, variables)
+        outcome = loops.repeat(site, variables)
+    tell("loop", site, None, outcome is not None, failures)
+    return outcome
 
 
-HOOKS: dict[str, Any] = {
+HOOKS |= {
     "EXIT": strict.EXIT,
     "both": both,
     "branch": branch,
@@ -220,4 +200,3 @@ HOOKS: dict[str, Any] = {
     "updated": strict.updated,
     "written": strict.written,
 }
-"""The functions by name."""

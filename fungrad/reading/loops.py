@@ -19,7 +19,9 @@ from fungrad.programs.loops.carry import leaves_of
 from fungrad.programs.loops.loops import recorded_loop
 from fungrad.programs.loops.while_loop import recorded_while
 from fungrad.reading.branches import NOT_TRACEABLE, choose_between, within_body
-from fungrad.reading.hooks import UNBOUND, Rows
+from fungrad.reading.forms import form
+from fungrad.reading.registry import UNBOUND
+from fungrad.reading.rows import Rows
 from fungrad.reading.sites import ROW, NotRecorded, Site
 from fungrad.reading.variables import Filled, is_dynamic, own_copy, without_hidden
 from fungrad.reading.whole import check_whole_numbers
@@ -201,7 +203,7 @@ class _Body:
         self.site, self.known = site, known
         self.filled = Filled(site, known)
         self.names = tuple([x for x in site.names if x in known])
-        self.form = site.form("body", (*row, *self.names))
+        self.form = form(site, "body", (*row, *self.names))
         self.wanted = [x for x in site.assigned if x not in site.temporary]
         lacking = [x for x in self.wanted if x not in known and x not in site.targets]
         if lacking:
@@ -263,7 +265,7 @@ class _Repeat(_Body):
     def outcome(self) -> Any:
         """Record the loop; return the values that the variables have after it."""
         label = f"the `while` in line {self.site.line}"
-        test = self.site.form("test", self.names)
+        test = form(self.site, "test", self.names)
 
         def goes_on(state: Any) -> Any:
             values, arrays = state

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from fungrad.compat.numpy import stand_ins
+from fungrad.reading.computing import FRAMES, check_strict
 from fungrad.reading.filling import filled_names
+from fungrad.reading.libraries import may_need
 from fungrad.reading.scope import UNKNOWN, Scope
 from fungrad.reading.sites import Origin
 from fungrad.reading.source import Definition
 from fungrad.reading.statements import Statements
-from fungrad.reading.strict import FRAMES, check_strict
 
 __all__ = ["Rewriter", "rewritten", "strictly_rewritten", "with_constants"]
 
@@ -131,8 +132,6 @@ class Rewriter(Statements):
 
     def _needs(self, function: ast.expr, target: Any) -> bool:
         """Whether a call is to ask for what is called."""
-        from fungrad.reading import functions
-
         if target is UNKNOWN:
             if not isinstance(function, ast.Attribute):
                 return isinstance(function, ast.Name | ast.Call | ast.Subscript)
@@ -140,7 +139,7 @@ class Rewriter(Statements):
                 return True
             owner = function.value
             return isinstance(owner, ast.Name) and owner.id in ("self", "cls")
-        return functions.may_need(target)
+        return may_need(target)
 
     def _callback(self, x: ast.expr) -> ast.expr:
         """Return an argument that is a function of the user's by name as the one that was read."""
@@ -148,9 +147,8 @@ class Rewriter(Statements):
             return x
         target = self.scope.object_of(x)
         if target is UNKNOWN:
-            bound = isinstance(x, ast.Attribute) and isinstance(x.value, ast.Name)
-            named = isinstance(x, ast.Name)
-            if not named and not (bound and x.value.id == "self"):  # type: ignore[attr-defined]
+            owner = x.value if isinstance(x, ast.Attribute) else None
+            if owner is not None and not (isinstance(owner, ast.Name) and owner.id == "self"):
                 return x
         elif not isinstance(target, FunctionType):
             return x

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Iterator, Sequence
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any
 
 from fungrad.core.config import check_exprs
 from fungrad.core.errors import FungradError
 from fungrad.core.tracer import forgive
 from fungrad.reading.filling import filled_names
-from fungrad.reading.source import definition_of, statements_compiled
+from fungrad.reading.source import definition_of
 
 __all__ = ["BRANCH", "LOOP", "NotRecorded", "Site", "WHILE", "exits", "stored_names"]
 
@@ -144,7 +144,7 @@ class Site:
         self.line = node.lineno
         self.failures = 0
         self.notes: list[str] = []
-        self._forms: dict[Any, Any] = {}
+        self.forms: dict[Any, Any] = {}  # functions of the variables in it
 
     @functools.cached_property
     def placed(self) -> Placed:
@@ -206,7 +206,7 @@ class Site:
                 each, ast.BinOp | ast.Call | ast.Subscript | ast.Compare | ast.AugAssign
             )
             inner = times * 10 if isinstance(each, ast.For | ast.While) else times
-            waiting += [(x, inner) for x in ast.iter_child_nodes(each)]  # type: ignore[misc]
+            waiting += [(x, inner) for x in ast.iter_child_nodes(each)]
         return total
 
     @functools.cached_property
@@ -216,10 +216,9 @@ class Site:
         found: dict[str, int] = {}
         for each in body:
             if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name):
-                value = each.value
-                plain = isinstance(value, ast.Constant) and type(value.value) is int
-                if plain and isinstance(each.op, ast.Add | ast.Sub):
-                    step = value.value if isinstance(each.op, ast.Add) else -value.value
+                value = each.value.value if isinstance(each.value, ast.Constant) else None
+                if type(value) is int and isinstance(each.op, ast.Add | ast.Sub):
+                    step = value if isinstance(each.op, ast.Add) else -value
                     found[each.target.id] = found.get(each.target.id, 0) + step
         stores = [
             x.id
@@ -268,45 +267,6 @@ class Site:
             return frozenset(self.stored) - outside
         return scratch([node]) - outside
 
-    def form(self, part: str, names: tuple[str, ...]) -> Any:
-        """Return a part of it as a function of variables: "body", "then", "else" or "test"."""
-        key = part, names
-        if key not in self._forms:
-            if len(self._forms) >= _FORMS:
-                self._forms.clear()
-            self._forms[key] = self._made(part, names)
-        return self._forms[key]
-
-    def _made(self, part: str, names: tuple[str, ...]) -> FunctionType:
-        from fungrad.reading.strict import strict_body
-
-        placed, node = self.placed, self.placed.node
-        if part == "test":
-            body: list[ast.stmt] = [ast.copy_location(ast.Return(node.test), node.test)]
-            return self._compiled(strict_body(body, self.origin, None, node), names)
-        if part == "body":
-            body = list(node.body)
-            if isinstance(node, ast.For):
-                source = ast.copy_location(ast.Name(ROW, ast.Load()), node.target)
-                body.insert(0, ast.copy_location(ast.Assign([node.target], source), node.target))
-            return self._compiled(strict_body(body, self.origin, "loop", node), names)
-        body = list(node.body if part == "then" else node.orelse)
-        if self.leaves:
-            if placed.after is None:
-                raise NotRecorded("it leaves a `with` or a `try`")
-            body += placed.after
-        context = "loop" if placed.in_loop else "function"
-        return self._compiled(strict_body(body, self.origin, context, node), names)
-
-    def _compiled(
-        self, body: tuple[list[ast.stmt], dict[str, Any]], names: tuple[str, ...]
-    ) -> FunctionType:
-        from fungrad.reading.rewriting import with_constants
-
-        statements, constants = body
-        code: CodeType = statements_compiled(statements, self.origin.code, self.placed.name, names)
-        return FunctionType(with_constants(code, constants), self.origin.module)
-
 
 def _is_ours(error: Exception) -> bool:
     """Whether code of this package has raised an error, and not that of the user's it calls."""
@@ -319,8 +279,6 @@ def _is_ours(error: Exception) -> bool:
 
 ROW = ".row"
 """The variable that a row of what a loop goes over is handed in by."""
-
-_FORMS = 32
 
 
 def stored_names(statements: Sequence[ast.AST]) -> tuple[str, ...]:

@@ -1,7 +1,6 @@
 """The syntax tree of a function that runs, found by its code object and checked against it."""
 
 from __future__ import annotations
-
 import __future__
 
 import ast
@@ -18,6 +17,7 @@ __all__ = [
     "compiled",
     "definition_of",
     "likely_definition",
+    "pairs",
     "statements_compiled",
 ]
 
@@ -186,13 +186,9 @@ def compiled(node: Definition, code: CodeType, imported: Sequence[str] = ()) -> 
             ),
             node,
         )
-        if hasattr(node, "type_params"):
-            inner.type_params = []
     owner = _class_of(code)
     if owner:
         inner = ast.ClassDef(name=owner, bases=[], keywords=[], body=[inner], decorator_list=[])
-        if hasattr(ast, "type_param"):
-            inner.type_params = []  # type: ignore[attr-defined]
     free = [name for name in code.co_freevars if name != "__class__"]
     none = ast.Constant(None)
     cells: list[ast.stmt] = [ast.Assign([ast.Name(name, ast.Store())], none) for name in free]
@@ -203,8 +199,6 @@ def compiled(node: Definition, code: CodeType, imported: Sequence[str] = ()) -> 
     around = ast.FunctionDef(
         name="around", args=no_arguments, body=[*cells, inner], decorator_list=[]
     )
-    if hasattr(ast, "type_param"):
-        around.type_params = []
     imports: list[ast.stmt] = [ast.Import([ast.alias(name)]) for name in imported]
     module = ast.Module([*imports, around], [])
     _locate_wrappers(module, node)
@@ -227,13 +221,9 @@ def statements_compiled(
     inner: ast.stmt = ast.FunctionDef(name=name, args=arguments, body=body, decorator_list=[])
     inner.lineno, inner.col_offset = body[0].lineno, 0
     inner.end_lineno, inner.end_col_offset = body[-1].end_lineno, body[-1].end_col_offset
-    if hasattr(ast, "type_param"):
-        inner.type_params = []  # type: ignore[attr-defined]
     owner = _class_of(code)
     if owner:
         inner = ast.ClassDef(name=owner, bases=[], keywords=[], body=[inner], decorator_list=[])
-        if hasattr(ast, "type_param"):
-            inner.type_params = []  # type: ignore[attr-defined]
     module = ast.Module([inner], [])
     _locate_wrappers(module, body[0])
     with warnings.catch_warnings():
@@ -245,6 +235,8 @@ def statements_compiled(
 
 def _locate_wrappers(node: ast.AST, at: ast.AST) -> None:
     """Give the place of another node to all that have none, down to those that have one."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef) and not hasattr(node, "type_params"):
+        setattr(node, "type_params", [])  # noqa: B010 - Python 3.12 and later ask for it
     for child in ast.iter_child_nodes(node):
         if "lineno" not in child._attributes:
             _locate_wrappers(child, at)
@@ -258,6 +250,24 @@ def _locate_wrappers(node: ast.AST, at: ast.AST) -> None:
 def first_code(code: CodeType, name: str) -> CodeType:
     """Return the first function or class of a name that is defined in `code`."""
     return next(x for x in code.co_consts if isinstance(x, CodeType) and x.co_name == name)
+
+
+def pairs(new: CodeType, original: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
+    """Yield the code of a function that was read, and of those inside it, with what each was made of."""
+    waiting = [(new, original)]
+    while waiting:
+        pair = waiting.pop()
+        yield pair
+        inside = {_begins(x): x for x in pair[1].co_consts if isinstance(x, CodeType)}
+        for x in pair[0].co_consts:
+            if isinstance(x, CodeType) and _begins(x) in inside:
+                waiting.append((x, inside[_begins(x)]))
+
+
+def _begins(code: CodeType) -> tuple[str, int, tuple[int, int]]:
+    """Return the name of a function and where its text begins."""
+    places = [(line, column) for line, _, column, _ in code.co_positions() if line and column]
+    return code.co_name, code.co_firstlineno, min(places, default=(0, 0))
 
 
 def _class_of(code: CodeType) -> str:

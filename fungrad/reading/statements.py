@@ -6,6 +6,7 @@ import ast
 import copy
 from typing import Any
 
+from fungrad.reading.registry import HOOKS, UNBOUND
 from fungrad.reading.sites import Origin, Site, exits, stored_names
 
 __all__ = ["Statements"]
@@ -34,10 +35,9 @@ class Statements(ast.NodeTransformer):
 
     def hook(self, name: str, *operands: ast.expr, at: ast.AST) -> ast.expr:
         """Return the call of a function of `hooks`, which stands in the code as a constant."""
-        from fungrad.reading import hooks
-
-        call = ast.Call(self.constant(name, hooks.HOOKS[name]), list(operands), [])
-        return located(call, at)
+        call = ast.Call(self.constant(name, HOOKS[name]), list(operands), [])
+        made: ast.expr = located(call, at)
+        return made
 
     def constant(self, name: str, value: Any) -> ast.expr:
         """Return what stands for an object in the text."""
@@ -137,7 +137,7 @@ class Statements(ast.NodeTransformer):
         targets = ast.Tuple([name(x, ast.Store()) for x in names], ast.Store())
         made: list[ast.stmt] = [ast.Assign([targets], name(RESULT))]
         for each in names:
-            lacks = ast.Compare(name(each), [ast.Is()], [self.constant("UNBOUND", _unbound())])
+            lacks = ast.Compare(name(each), [ast.Is()], [self.constant("UNBOUND", UNBOUND)])
             made.append(ast.If(lacks, [ast.Delete([name(each, ast.Del())])], []))
         return [located(x, at) for x in made]
 
@@ -237,7 +237,7 @@ class Statements(ast.NodeTransformer):
             result = located(ast.IfExp(either_way, joined, name(TEST)), node)
         return result
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         plain = is_pythons(node.operand) or self.calls_only
         self.generic_visit(node)
         if plain or not isinstance(node.op, ast.Not):
@@ -272,7 +272,7 @@ class Statements(ast.NodeTransformer):
             result = located(ast.IfExp(either_way, joined, name(TEST)), node)
         return result
 
-    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
         binds = any(
             isinstance(x, ast.NamedExpr | ast.Yield | ast.YieldFrom | ast.Await)
             for x in ast.walk(node)
@@ -305,12 +305,12 @@ def located(node: Any, at: Any) -> Any:
     """Return a new node with the place of another, also for the new nodes in it."""
     node.lineno, node.col_offset = at.lineno, at.col_offset
     node.end_lineno, node.end_col_offset = at.end_lineno, at.end_col_offset
-    waiting = [node]
+    waiting: list[Any] = [node]
     while waiting:
         for field in waiting.pop().__dict__.values():
             for child in field if type(field) is list else (field,):
                 if isinstance(child, ast.AST) and not hasattr(child, "lineno"):
-                    if "lineno" in child._attributes:
+                    if isinstance(child, ast.expr | ast.stmt):
                         child.lineno, child.col_offset = at.lineno, at.col_offset
                         child.end_lineno, child.end_col_offset = at.end_lineno, at.end_col_offset
                     waiting.append(child)
@@ -346,12 +346,6 @@ def _plain_target(target: ast.expr) -> bool:
     return all(
         isinstance(x, ast.Name | ast.Tuple | ast.List | ast.expr_context) for x in ast.walk(target)
     )
-
-
-def _unbound() -> Any:
-    from fungrad.reading.hooks import UNBOUND
-
-    return UNBOUND
 
 
 _OF_TYPES = frozenset(["callable", "hasattr", "isinstance", "issubclass", "len"])

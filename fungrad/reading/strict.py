@@ -6,12 +6,10 @@ loop or branch itself.
 
 from __future__ import annotations
 
-import ast
 import builtins
-import copy
 import functools
 import math
-from types import BuiltinFunctionType, BuiltinMethodType, CellType, FunctionType, MethodType
+from types import BuiltinFunctionType, BuiltinMethodType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -20,9 +18,10 @@ from fungrad.core.state import state_variable
 from fungrad.core.tracer import Tracer
 from fungrad.core.transformed import Portable
 from fungrad.reading import functions
-from fungrad.reading.sites import NotRecorded, Origin
+from fungrad.reading.libraries import is_left_alone
+from fungrad.reading.sites import NotRecorded
 
-__all__ = ["EXIT", "body_level", "strict_body", "strictly_called"]
+__all__ = ["EXIT", "body_level", "strictly_called", "updated", "written"]
 
 body_level = state_variable("body_level", 0)
 """The level of the trace of the innermost body; arrays of lower ones are not written to."""
@@ -115,7 +114,7 @@ def strictly_called(x: Any) -> Any:
             return functions.called(x)
         made = functions.called(x)
         if made.__func__ is not x.__func__:
-            if functions.is_left_alone(type(owner).__module__, ""):
+            if is_left_alone(type(owner).__module__, ""):
                 return made  # of SciPy's
         return MethodType(_function(x.__func__), owner)
     if id(x) in PURE or isinstance(x, np.ufunc) or isinstance(x, Portable):
@@ -194,61 +193,3 @@ def updated(x: Any) -> Any:
     if type(x) is Tracer and (x._owner.level >= body_level.get() or not x._type.shape):
         return x
     raise NotRecorded("it updates in place what it does not own")
-
-
-REFUSED = (
-    *(ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom, ast.ClassDef, ast.Try, ast.With),
-    *(
-        ast.Yield,
-        ast.YieldFrom,
-        ast.Await,
-        ast.AsyncFor,
-        ast.AsyncWith,
-        ast.AsyncFunctionDef,
-        ast.Delete,
-    ),
-    *([ast.TryStar] if hasattr(ast, "TryStar") else []),
-)
-
-
-def check_strict(body: list[ast.stmt]) -> None:
-    """Raise `NotRecorded` if something is written in statements that does more than compute."""
-    for statement in body:
-        for each in ast.walk(statement):
-            if isinstance(each, REFUSED):
-                raise NotRecorded(f"there is a `{type(each).__name__.lower()}` in it")
-            if isinstance(each, ast.Attribute) and not isinstance(each.ctx, ast.Load):
-                raise NotRecorded(f"it assigns the attribute {each.attr}")
-            if isinstance(each, ast.Name) and each.id in FRAMES:
-                raise NotRecorded(f"it uses {each.id}")
-
-
-FRAMES = frozenset(["super", "__class__", "locals", "globals", "vars", "exec", "eval", "dir"])
-"""Names of what looks at the function that runs."""
-
-
-def strict_body(
-    body: list[ast.stmt], origin: Origin, context: str | None, at: ast.stmt
-) -> tuple[list[ast.stmt], dict[str, Any]]:
-    """Return statements with what checks them put in, and the objects of the constants in them.
-
-    The `context` says what they are the body of: a "loop", a "function" that may be left, or None if they are one already.
-    """
-    from fungrad.reading.filling import filled_names
-    from fungrad.reading.rewriting import Rewriter
-    from fungrad.reading.scope import Scope
-
-    check_strict(body)
-    whole = ast.Module(copy.deepcopy(body), [])
-    function = FunctionType(origin.code, origin.module, closure=_cells(origin))
-    nodes = [*ast.walk(whole)]
-    rewriter = Rewriter(Scope(nodes, function), filled_names(nodes), origin, strict=True)
-    statements = rewriter.block(whole.body, context)
-    if context is not None:
-        end = body[-1] if body else at
-        statements.append(rewriter.exit_statement(0 if context == "loop" else 2, None, end))
-    return statements, rewriter.constants
-
-
-def _cells(origin: Origin) -> Any:
-    return tuple([CellType() for _ in origin.code.co_freevars]) or None

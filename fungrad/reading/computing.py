@@ -1,0 +1,39 @@
+"""Whether statements do nothing but compute, as far as their text tells."""
+
+from __future__ import annotations
+
+import ast
+
+from fungrad.reading.sites import NotRecorded
+
+__all__ = ["FRAMES", "check_strict"]
+
+REFUSED = (
+    *(ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom, ast.ClassDef, ast.Try, ast.With),
+    *(
+        ast.Yield,
+        ast.YieldFrom,
+        ast.Await,
+        ast.AsyncFor,
+        ast.AsyncWith,
+        ast.AsyncFunctionDef,
+        ast.Delete,
+    ),
+    *([ast.TryStar] if hasattr(ast, "TryStar") else []),
+)
+
+
+def check_strict(body: list[ast.stmt]) -> None:
+    """Raise `NotRecorded` if something is written in statements that does more than compute."""
+    for statement in body:
+        for each in ast.walk(statement):
+            if isinstance(each, REFUSED):
+                raise NotRecorded(f"there is a `{type(each).__name__.lower()}` in it")
+            if isinstance(each, ast.Attribute) and not isinstance(each.ctx, ast.Load):
+                raise NotRecorded(f"it assigns the attribute {each.attr}")
+            if isinstance(each, ast.Name) and each.id in FRAMES:
+                raise NotRecorded(f"it uses {each.id}")
+
+
+FRAMES = frozenset(["super", "__class__", "locals", "globals", "vars", "exec", "eval", "dir"])
+"""Names of what looks at the function that runs."""

@@ -1,0 +1,53 @@
+"""Which functions are read, and which calls of others are to ask what takes their place."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from types import BuiltinFunctionType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.transformed import Portable
+from fungrad.reading.tables import Table
+
+__all__ = ["TABLE", "is_left_alone", "may_need"]
+
+TABLE = Table()
+"""What stands for functions of libraries."""
+
+_ALONE = frozenset(["fungrad", "numpy", "scipy", "cupy", "jax", "torch", "autograd", "optree"])
+
+
+@functools.lru_cache(maxsize=1 << 10)
+def is_left_alone(module: str | None, filename: str) -> bool:
+    """Whether functions of a module are never read: of fungrad, NumPy, SciPy and Python's own library."""
+    package = (module or "").partition(".")[0]
+    if package in _ALONE:
+        return True
+    return package in sys.stdlib_module_names and package != "__main__" and _is_of_python(filename)
+
+
+def _is_of_python(filename: str) -> bool:
+    folder = os.path.dirname(os.__file__)
+    return filename.startswith("<frozen ") or (
+        filename.startswith(folder) and "site-packages" not in filename
+    )
+
+
+def may_need(x: Any) -> bool:
+    """Whether a call of an object, known when a function is read, is to ask for what is called."""
+    if TABLE.has(x):
+        return True
+    if isinstance(x, FunctionType):
+        return not is_left_alone(x.__module__, x.__code__.co_filename)
+    if isinstance(x, type):
+        return (
+            x.__module__.partition(".")[0] not in _ALONE | sys.stdlib_module_names | {"builtins"}
+            or x.__module__ == "__main__"
+        )
+    if isinstance(x, np.ufunc | BuiltinFunctionType | Portable):
+        return False
+    return (type(x).__module__ or "").partition(".")[0] not in ("numpy", "fungrad", "builtins")

@@ -1,0 +1,47 @@
+"""What a loop goes over, with what it is made of."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.tracer import Tracer, current_trace
+from fungrad.reading.symbols import is_symbolic
+
+__all__ = ["Rows", "rows"]
+
+
+class Rows:
+    """What a loop goes over: `zip`, `enumerate`, `reversed` or `range`, with what they are made of."""
+
+    __slots__ = ("kind", "parts")
+
+    def __init__(self, kind: Any, parts: tuple[Any, ...]) -> None:
+        self.kind = kind
+        self.parts = parts
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.kind(*self.parts))
+
+    def __reversed__(self) -> Iterator[Any]:
+        turned: Iterator[Any] = reversed(self.kind(*self.parts))
+        return turned
+
+
+_KINDS = (builtins.zip, builtins.enumerate, builtins.reversed)
+
+
+def rows(kind: Any, *parts: Any) -> Any:
+    """Return what a loop goes over: Python's own iterator, unless a trace may take the loop."""
+    if current_trace.get() is not None:
+        if kind is range and any(map(is_symbolic, parts)):
+            return Rows(kind, parts)
+        if kind in _KINDS and all(type(x) in _SIZED for x in parts):
+            return Rows(kind, parts)
+    return kind(*parts)
+
+
+_SIZED = frozenset([range, list, tuple, np.ndarray, Tracer, Rows, int])
