@@ -20,12 +20,17 @@ from fungrad.core.frames import (
     package_of,
     user_frame,
 )
+from fungrad.core.reading import why_not_read
+from fungrad.core.recorder import Recorder
 from fungrad.core.scipys import instead_of_scipy, note_refusal
 from fungrad.core.types import ArrayType
 
 
 def refused(kind: type[TypeError], message: str) -> TypeError:
-    """Return the error for a conversion that is refused."""
+    """Return the error for a conversion that is refused; it says why the user's function was not read, if so."""
+    frame, _ = user_frame()
+    unread = "" if frame is None else why_not_read(frame.f_code)
+    message = f"{message} {unread}" if unread else message
     note_refusal(kind, message)
     return kind(message)
 
@@ -206,16 +211,31 @@ def check_no_empty_mask(type_: ArrayType) -> None:
         )
 
 
-def check_not_assigned(type_: ArrayType) -> None:
-    """Raise if the user's line is ``array[i] = tracer``, which NumPy does not let one intercept."""
+def check_not_assigned(type_: ArrayType, owner: Recorder) -> None:
+    """Raise if the user's line is ``array[i] = tracer``, which NumPy does not let one intercept.
+
+    NumPy may raise an error of its own instead, which the user's code may catch: the trace raises this one at its end.
+    """
     frame = innermost_frame()
     if frame is not None and at_store(frame):
         advice = (
             "Make the array with fungrad.numpy.zeros inside of the transformed function, or copy it there with "
             "fungrad.numpy.array(a): such an array takes traced elements. To store the bare number, write float(...)."
         )
-        raise refused(
+        error = refused(
             LostDerivativeError,
             f"at {here()}\nelements of a NumPy array are set to a tracer of type {type_}: the "
             f"derivative would be lost. {in_library() or advice}",
         )
+        if owner.failed is None:
+            owner.failed = error
+        raise error
+
+
+def without_value(what: str, type_: ArrayType, label: str, advice: str) -> TypeError:
+    """Return the error for a question of Python's for a value that there is not."""
+    return refused(
+        ConcretizationError,
+        f"at {here()}\n{what} needs the value of an array, and a tracer of type {type_} under `{label}` has none: "
+        f"the function is traced once for all values. {instead(of_store=True) or globals()[advice]}",
+    )

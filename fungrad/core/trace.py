@@ -116,8 +116,7 @@ class Trace(Capturing):
         self.performing = None
         self.label = label
         self.branch = branch
-        # The trace of a branch that is open, which records instead, or `CLOSED`; None says that equations can be
-        # recorded here.
+        # The trace of an open branch, which records instead, or `CLOSED`; None: equations are recorded here.
         self.into: Recorder | None = None
         self.rewriting = rewriting
         self.ambient = ambient
@@ -141,9 +140,9 @@ class Trace(Capturing):
         self._moving: Moving | None = None
         self.staged = branch  # whether this is traced within one: what it records may never run
         self.layouts: Mapping[int, Layout] = NOTHING  # of the inputs that do not lie in C order
-        self.reshaped = False  # whether something was made that is a view, or a copy, as the layout of an array decides
-        self.assigned = False  # whether elements were assigned to
-        self.repeats = False  # whether a Python loop was recorded that has no reverse mode
+        # Whether the layout of an array decided what is a view and what a copy; whether elements were assigned to;
+        # whether a loop of Python's was recorded that has no reverse mode.
+        self.reshaped = self.assigned = self.repeats = False
         self.sizes: Mapping[int, int] = NOTHING  # how many variables enclosing traces had then
 
     def __enter__(self) -> Trace:
@@ -173,8 +172,7 @@ class Trace(Capturing):
         if self.started:
             kind = "rewrite" if self.rewriting else "trace"
             tell(kind, self.label, self.started, equations=len(self.equations))
-        pending = self.late or self.failed is not None
-        earlier = earlier_failure(self, error) if pending else None
+        earlier = earlier_failure(self, error) if self.late or self.failed else None
         self.close()
         current_trace.set(self.outer)
         if earlier is not None:

@@ -75,7 +75,7 @@ class Tracer:
     6.0
     """
 
-    # Private: other libraries ask any object for names such as `variable` (xarray) and take what they find.
+    # Private: other libraries ask any object for names such as `variable` (xarray).
     __slots__ = ("__weakref__", "_memory", "_owner", "_type", "_variable")
 
     _owner: Recorder
@@ -211,7 +211,7 @@ class Tracer:
                 refusals.check_no_empty_mask(self._type)
             value = self._number("NumPy (to index an array, say)", "TAKE")
             return np.array(value, dtype)  # never the trace's own
-        self._check_not_assigned()
+        refusals.check_not_assigned(self._type, self._owner)
         refusals.check_no_method(self._type)
         refusals.check_no_float_index(self._type)
         advice = (
@@ -241,7 +241,7 @@ class Tracer:
         else:
             meant = not scipys.loses(caller) and asks_for_number(caller)
         if not meant and self._has_derivative:
-            self._check_not_assigned()
+            refusals.check_not_assigned(self._type, self._owner)
             refusals.check_no_method(self._type)
             advice = (
                 "Use the function of fungrad.numpy or fungrad.scipy (fnp.sqrt instead of math.sqrt); if a constant "
@@ -268,20 +268,6 @@ class Tracer:
         in_force = settings.get()
         return not (in_force.constants_converted or in_force.reading)
 
-    def _check_not_assigned(self) -> None:
-        """Raise if the user's line assigns this to an element of an array of NumPy.
-
-        NumPy may raise an error of its own instead, which the user's code may catch: the trace raises this one at its end.
-        """
-        from fungrad.core import refusals
-
-        try:
-            refusals.check_not_assigned(self._type)
-        except LostDerivativeError as error:
-            if self._owner.failed is None:
-                self._owner.failed = error
-            raise
-
     def _number(
         self, what: str, advice: str, constant: bool = False, seen_as: SeenAs = None
     ) -> Any:
@@ -290,7 +276,9 @@ class Tracer:
         `constant` says that the caller makes a constant of it, which may be a mistake.
         """
         if self._has_derivative:
-            self._check_not_assigned()
+            from fungrad.core.refusals import check_not_assigned
+
+            check_not_assigned(self._type, self._owner)
         value = asked(self, seen_as)
         if constant and type(value) is not Tracer and self._owner.moves(self._variable):
             from fungrad.core.strict import note_conversion
@@ -300,14 +288,10 @@ class Tracer:
             from fungrad.core import refusals
 
             owner = value._owner
-            mapped = owner.label.startswith("vmap")
-            advice = "COMPARE" if compares() else "MAPPED" if mapped else advice
-            error = refusals.refused(
-                ConcretizationError,
-                f"at {here()}\n{what} needs the value of an array, and a tracer of type {self._type} "
-                f"under `{owner.label}` has none: the function is traced once for "
-                f"all values. {refusals.instead(of_store=True) or getattr(refusals, advice)}",
+            advice = (
+                "COMPARE" if compares() else "MAPPED" if owner.label.startswith("vmap") else advice
             )
+            error = refusals.without_value(what, self._type, owner.label, advice)
             # A `try` of the user's would take it for an error of the program.
             if owner.failed is None and settings.get().reading and is_caught_within_transform():
                 owner.failed = error

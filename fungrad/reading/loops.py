@@ -16,8 +16,7 @@ from fungrad.core.types import is_array, type_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.programs.closing import NotTraced
 from fungrad.programs.loops.carry import leaves_of
-from fungrad.programs.loops.loops import recorded_loop
-from fungrad.programs.loops.while_loop import recorded_while
+from fungrad.programs.loops.recorded import recorded_loop, recorded_while
 from fungrad.reading.branches import NOT_TRACEABLE, choose_between, within_body
 from fungrad.reading.forms import form
 from fungrad.reading.registry import UNBOUND

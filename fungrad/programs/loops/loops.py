@@ -12,7 +12,6 @@ import numpy as np
 from fungrad.core import tree
 from fungrad.core.config import settings
 from fungrad.core.errors import called_with, here
-from fungrad.core.expr import Expr
 from fungrad.core.glossary import COMMON
 from fungrad.core.tracer import Tracer, innermost_trace, known_value
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, kind_of, type_of
@@ -219,35 +218,6 @@ def _run(
     outputs = weakly_typed(outputs, body.program.expr.output_types)
     of_y = body.structure.children()[1]
     return init.rebuilt(outputs[:k]), tree.unflatten(of_y, outputs[k:])
-
-
-def recorded_loop(
-    label: str,
-    step: Step,
-    init: Leaves,
-    rows: Leaves,
-    n: int,
-    check: Callable[[Expr, slice, list[Any], int], None],
-) -> Any:
-    """Record a loop of at least one step as one equation; return its last carry, or `NotTraced`.
-
-    Carries that are Python numbers in the body stay that. `check` is given the program of the body, where its carries are, the
-    arrays that have the rows, and the number of steps; what it raises ends the attempt.
-    """
-    types = [t.update(shape=t.shape[1:]) for t in rows.types]
-    closed = close_loop(label, step, init, rows.rebuilt(types))
-    if isinstance(closed, NotTraced):
-        return closed
-    body, carries = closed
-    first, k = len(body.captured), len(carries)
-    check(body.program.expr, slice(first, first + k), rows.leaves, n)
-    operands = [*body.captured, *operands_as(init.leaves, carries)]
-    operands += operands_as(rows.leaves, [t.update(weak=False) for t in rows.types])
-    outputs = record(scan_of(body.program, (first, k), n, False), operands)
-    numbers = [
-        Cast(t.dtype, True)(x) if t.weak else x for x, t in zip(outputs, carries, strict=True)
-    ]
-    return init.rebuilt(numbers)
 
 
 @overload

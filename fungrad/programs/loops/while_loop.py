@@ -11,7 +11,6 @@ from fungrad.compile.lower import Program
 from fungrad.core.backend import as_result, to_device
 from fungrad.core.config import settings
 from fungrad.core.errors import MissingRuleError
-from fungrad.core.expr import Expr
 from fungrad.core.glossary import COMMON
 from fungrad.core.location import place_of_use
 from fungrad.core.nesting import without_values
@@ -20,7 +19,7 @@ from fungrad.core.trace import record_expr
 from fungrad.core.tracer import Tracer
 from fungrad.core.tree import TreeDef
 from fungrad.core.types import ArrayType, tangent_type
-from fungrad.primitives.elementwise import Cast, select
+from fungrad.primitives.elementwise import select
 from fungrad.primitives.reductions import ReduceOr
 from fungrad.primitives.shaping import expand
 from fungrad.programs.analysis import (
@@ -41,13 +40,11 @@ from fungrad.programs.closing import (
     memoized,
     record,
     shared,
-    try_to_close,
 )
 from fungrad.programs.effects import quiet
 from fungrad.programs.loops.alone import compiled_loop, step_of
 from fungrad.programs.loops.by_python import check_condition, tried, while_by_python
 from fungrad.programs.loops.carry import (
-    Leaves,
     any_tracer,
     close_loop,
     have_values,
@@ -299,41 +296,11 @@ def while_loop(
     body, types = closed
     condition = f"{label}: cond_fun"
     cond = close(condition, cond_fun, init.rebuilt(types))
-    check_condition(condition, _result_type(cond.structure, cond.program.expr.output_types))
+    check_condition(condition, result_type(cond.structure, cond.program.expr.output_types))
     loop = shared(While, cond.program, body.program, (len(cond.captured), len(body.captured)))
     operands = [*cond.captured, *body.captured, *operands_as(init.leaves, types)]
     returned = body.program.expr.output_types
     return init.rebuilt(weakly_typed(record(loop, operands), returned))
-
-
-def recorded_while(
-    label: str,
-    test: Callable[[Any], Any],
-    step: Callable[[Any], Any],
-    init: Leaves,
-    check: Callable[[Expr, slice], None],
-) -> Any:
-    """Record a loop as one equation, of which Python may ask for no value; return its last carry, or `NotTraced`.
-
-    Carries that are Python numbers in the body stay that. `check` is given the program of the body and where its carries are; what
-    it raises ends the attempt.
-    """
-    closed = close_loop(label, lambda val: (step(val), None), init, branch=True)
-    if isinstance(closed, NotTraced):
-        return closed
-    body, types = closed
-    cond = try_to_close(label, test, init.rebuilt(types), weak=True)
-    if isinstance(cond, NotTraced):
-        return cond
-    check_condition(label, _result_type(cond.structure, cond.program.expr.output_types))
-    first = len(body.captured)
-    check(body.program.expr, slice(first, first + len(types)))
-    loop = shared(While, cond.program, body.program, (len(cond.captured), first))
-    operands = [*cond.captured, *body.captured, *operands_as(init.leaves, types)]
-    outputs = record(loop, operands)
-    return init.rebuilt(
-        [Cast(t.dtype, True)(x) if t.weak else x for x, t in zip(outputs, types, strict=True)]
-    )
 
 
 def _run_by_python(leaves: Sequence[Any]) -> bool:
@@ -348,6 +315,6 @@ def _run_by_python(leaves: Sequence[Any]) -> bool:
     )
 
 
-def _result_type(structure: TreeDef, types: Sequence[ArrayType]) -> Any:
+def result_type(structure: TreeDef, types: Sequence[ArrayType]) -> Any:
     """Return the type of a result that is one array; the structure of any other."""
     return types[0] if len(types) == 1 and structure.num_nodes == 1 else structure

@@ -1,0 +1,75 @@
+"""Loops that are recorded for Python's own: their bodies are traced, and Python runs what cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fungrad.core.expr import Expr
+from fungrad.primitives.elementwise import Cast
+from fungrad.programs.closing import NotTraced, record, shared, try_to_close
+from fungrad.programs.loops.by_python import Step, check_condition
+from fungrad.programs.loops.carry import Leaves, close_loop, operands_as
+from fungrad.programs.loops.scan import scan_of
+from fungrad.programs.loops.while_loop import While, result_type
+
+__all__ = ["recorded_loop", "recorded_while"]
+
+
+def recorded_loop(
+    label: str,
+    step: Step,
+    init: Leaves,
+    rows: Leaves,
+    n: int,
+    check: Callable[[Expr, slice, list[Any], int], None],
+) -> Any:
+    """Record a loop of at least one step as one equation; return its last carry, or `NotTraced`.
+
+    Carries that are Python numbers in the body stay that. `check` is given the program of the body, where its carries are, the
+    arrays that have the rows, and the number of steps; what it raises ends the attempt.
+    """
+    types = [t.update(shape=t.shape[1:]) for t in rows.types]
+    closed = close_loop(label, step, init, rows.rebuilt(types))
+    if isinstance(closed, NotTraced):
+        return closed
+    body, carries = closed
+    first, k = len(body.captured), len(carries)
+    check(body.program.expr, slice(first, first + k), rows.leaves, n)
+    operands = [*body.captured, *operands_as(init.leaves, carries)]
+    operands += operands_as(rows.leaves, [t.update(weak=False) for t in rows.types])
+    outputs = record(scan_of(body.program, (first, k), n, False), operands)
+    numbers = [
+        Cast(t.dtype, True)(x) if t.weak else x for x, t in zip(outputs, carries, strict=True)
+    ]
+    return init.rebuilt(numbers)
+
+
+def recorded_while(
+    label: str,
+    test: Callable[[Any], Any],
+    step: Callable[[Any], Any],
+    init: Leaves,
+    check: Callable[[Expr, slice], None],
+) -> Any:
+    """Record a loop as one equation, of which Python may ask for no value; return its last carry, or `NotTraced`.
+
+    Carries that are Python numbers in the body stay that. `check` is given the program of the body and where its carries are; what
+    it raises ends the attempt.
+    """
+    closed = close_loop(label, lambda val: (step(val), None), init, branch=True)
+    if isinstance(closed, NotTraced):
+        return closed
+    body, types = closed
+    cond = try_to_close(label, test, init.rebuilt(types), weak=True)
+    if isinstance(cond, NotTraced):
+        return cond
+    check_condition(label, result_type(cond.structure, cond.program.expr.output_types))
+    first = len(body.captured)
+    check(body.program.expr, slice(first, first + len(types)))
+    loop = shared(While, cond.program, body.program, (len(cond.captured), first))
+    operands = [*cond.captured, *body.captured, *operands_as(init.leaves, types)]
+    outputs = record(loop, operands)
+    return init.rebuilt(
+        [Cast(t.dtype, True)(x) if t.weak else x for x, t in zip(outputs, types, strict=True)]
+    )
