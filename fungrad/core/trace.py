@@ -122,8 +122,9 @@ class Trace(Capturing):
         self.ambient = ambient
         self.order = order
         self.bake = bake
-        # The `id` of the frame that opens this; 0 if nothing is put off.
-        self.opener = int(runs_all)
+        self.opener = int(
+            runs_all
+        )  # the `id` of the frame that opens this; 0 if nothing is put off
         self.late = NO_VARIABLES
         self.failed = self.answers = None
         self.cuts = NOTHING
@@ -131,7 +132,7 @@ class Trace(Capturing):
         self.open = True
         self.source: Source | None = None  # stands in for the user's line while rules run
         self.depends_on = self.level  # the lowest level of which Python saw a value
-        self.on_host = False  # whether the inputs are known to be NumPy's
+        self.on_host = False  # whether the inputs are NumPy's
         self.xp = np
         self.target = NUMPY
         self.outer: Recorder | None = None  # the innermost trace when this one was opened
@@ -140,8 +141,7 @@ class Trace(Capturing):
         self._moving: Moving | None = None
         self.staged = branch  # whether this is traced within one: what it records may never run
         self.layouts: Mapping[int, Layout] = NOTHING  # of the inputs that do not lie in C order
-        # Whether the layout of an array decided what is a view and what a copy; whether elements were assigned to;
-        # whether a loop of Python's was recorded that has no reverse mode.
+        # Whether layouts decided what is a view, elements were assigned, a loop without reverse mode was recorded.
         self.reshaped = self.assigned = self.repeats = False
         self.sizes: Mapping[int, int] = NOTHING  # how many variables enclosing traces had then
 
@@ -377,10 +377,7 @@ class Trace(Capturing):
 
 
 def rebind(primitive: Primitive, operands: Sequence[Any], source: Source | None) -> Any:
-    """Apply a primitive of a program that is being rewritten.
-
-    What has no operands is recorded too: run at once, it would become a large constant.
-    """
+    """Apply a primitive of a rewritten program; what has no operands is recorded too, not run to a large constant."""
     trace = current_trace.get()
     if operands or trace is None:
         return bind(primitive, operands, source)

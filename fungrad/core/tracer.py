@@ -11,16 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core import frames
 from fungrad.core.config import settings
-from fungrad.core.errors import ConcretizationError, LostDerivativeError, api_boundary, here
-from fungrad.core.frames import (
-    asks_for_number,
-    called_by_library,
-    called_in,
-    compares,
-    is_caught_within_transform,
-    is_internal,
-)
+from fungrad.core.errors import LostDerivativeError, api_boundary, here
 from fungrad.core.recorder import Recorder, SeenAs
 from fungrad.core.state import repair, state_variable
 from fungrad.core.types import ArrayType, Shape
@@ -32,8 +25,7 @@ current_trace: contextvars.ContextVar[Recorder | None] = state_variable("current
 def innermost_trace() -> Recorder | None:
     """Return the innermost open trace: where values made from nothing are recorded.
 
-    That in `current_trace` may be closed. A task, and on free-threaded Python a thread, starts with a copy of the context it
-    was made in: that of a function that was being traced, say, and no longer is.
+    That in `current_trace` may be closed: tasks start with a copy of the context that they were made in.
     """
     trace = current_trace.get()
     while trace is not None and not trace.open:
@@ -138,7 +130,7 @@ class Tracer:
         try:
             return bool(value)
         except ValueError as error:  # of several elements
-            if compares():
+            if frames.compares():
                 error.add_note(
                     "assert_equal and assert_almost_equal of numpy.testing take traced arrays for numbers: write "
                     "assert_array_equal or assert_allclose"
@@ -189,7 +181,7 @@ class Tracer:
 
         To a library that is asked for it, as xarray is by `DataArray.item`, the element as it is: it hands it on.
         """
-        if self._has_derivative and called_by_library():
+        if self._has_derivative and frames.called_by_library():
             return self[index] if index else self.reshape(())[()]  # type: ignore[index,attr-defined]
         return self._number(".item()", "CONVERT", True).item(*index)
 
@@ -204,7 +196,7 @@ class Tracer:
 
         if scipys.asked_by_sparse_matrix():
             return scipys.as_one_object(self)
-        if compares():  # compares, and computes nothing
+        if frames.compares():  # compares, and computes nothing
             return np.asarray(self._number("a comparison in a test", "COMPARE"), dtype)
         if not self._has_derivative:
             if self._type.dtype.kind == "b" and 0 in self._type.shape:
@@ -233,13 +225,13 @@ class Tracer:
 
         caller = sys._getframe(3)  # beyond __float__ and api_boundary
         name = builtin.__name__
-        if is_internal(caller):  # which may call the user's function: math.sin itself, say
-            called = called_in(caller)[1]
+        if frames.is_internal(caller):  # which may call the user's function: math.sin itself, say
+            called = frames.called_in(caller)[1]
             while isinstance(called, functools.partial):
                 called = called.func
             meant = not isinstance(called, BuiltinFunctionType)
         else:
-            meant = not scipys.loses(caller) and asks_for_number(caller)
+            meant = not scipys.loses(caller) and frames.asks_for_number(caller)
         if not meant and self._has_derivative:
             refusals.check_not_assigned(self._type, self._owner)
             refusals.check_no_method(self._type)
@@ -271,14 +263,11 @@ class Tracer:
     def _number(
         self, what: str, advice: str, constant: bool = False, seen_as: SeenAs = None
     ) -> Any:
-        """Return the value, of which Python sees no more than `seen_as`.
-
-        `constant` says that the caller makes a constant of it, which may be a mistake.
-        """
+        """Return the value, of which Python sees no more than `seen_as`; it may make a `constant` of it by mistake."""
         if self._has_derivative:
-            from fungrad.core.refusals import check_not_assigned
+            from fungrad.core import refusals
 
-            check_not_assigned(self._type, self._owner)
+            refusals.check_not_assigned(self._type, self._owner)
         value = asked(self, seen_as)
         if constant and type(value) is not Tracer and self._owner.moves(self._variable):
             from fungrad.core.strict import note_conversion
@@ -289,11 +278,19 @@ class Tracer:
 
             owner = value._owner
             advice = (
-                "COMPARE" if compares() else "MAPPED" if owner.label.startswith("vmap") else advice
+                "COMPARE"
+                if frames.compares()
+                else "MAPPED"
+                if owner.label.startswith("vmap")
+                else advice
             )
             error = refusals.without_value(what, self._type, owner.label, advice)
             # A `try` of the user's would take it for an error of the program.
-            if owner.failed is None and settings.get().reading and is_caught_within_transform():
+            if (
+                owner.failed is None
+                and settings.get().reading
+                and frames.is_caught_within_transform()
+            ):
                 owner.failed = error
             raise error
         return value
@@ -371,10 +368,7 @@ def resolve(x: Any) -> Any:
 
 
 def asked(x: Any, seen_as: SeenAs = None) -> Any:
-    """Return the array that `x` is, as `resolve` does, where Python cannot go on without it.
-
-    Mapped calls whose values differ are parted then: see `Recorder.answer`.
-    """
+    """Return what `resolve` does, where Python cannot go on without it: mapped calls are parted (`Recorder.answer`)."""
     value = resolve(x)
     if type(value) is Tracer and settings.get().reading:
         answer = value._owner.answer(value._variable, seen_as)
