@@ -128,8 +128,7 @@ def together(first: Any, second: Any, leaves: Sequence[Any]) -> Any:
 def choose_between(test: Any, x: Way, y: Way, arrays: Sequence[Any]) -> Any:
     """Return what one of two functions of arrays returns."""
     which = Cast(np.dtype(np.int64))(logical_not(Cast(np.dtype(bool))(test)))
-    results = choose("if", which, ("the `if`", "the `else`"), (x, y), (list(arrays),))
-    return results
+    return choose("if", which, ("the `if`", "the `else`"), (x, y), (list(arrays),))
 
 
 def choice(test: Any, x: Callable[[], Any], y: Callable[[], Any]) -> Any:

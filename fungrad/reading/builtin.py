@@ -34,16 +34,19 @@ _PYTHON: dict[str, type] = {"b": bool, "i": int, "f": float, "c": complex}
 
 
 def of_type(*args: Any, **kwargs: Any) -> Any:
+    """`type`: of what is traced, that of what it stands for."""
     return plain_type(*args) if len(args) == 1 and not kwargs else type(*args, **kwargs)
 
 
 def of_isinstance(x: Any, kinds: Any) -> bool:
+    """`isinstance` of what is traced, as of what it stands for."""
     if type(x) is not Tracer:
         return isinstance(x, kinds)
     return isinstance(x, kinds) or issubclass(plain_type(x), kinds)
 
 
 def of_float(*args: Any) -> Any:
+    """`float` of what is traced: a traced number."""
     if len(args) != 1 or type(args[0]) is not Tracer or args[0].size != 1:
         return float(*args)
     if args[0].dtype.kind == "c":
@@ -57,6 +60,7 @@ def real(*args: Any) -> Any:
 
 
 def of_int(*args: Any, **kwargs: Any) -> Any:
+    """`int`: of what has no value, a traced whole number."""
     if kwargs or len(args) != 1 or not is_symbolic(args[0]) or args[0].size != 1:
         return int(*args, **kwargs)
     x = number(args[0])
@@ -64,6 +68,7 @@ def of_int(*args: Any, **kwargs: Any) -> Any:
 
 
 def of_complex(*args: Any, **kwargs: Any) -> Any:
+    """`complex` of what is traced: a traced number."""
     if kwargs or Tracer not in map(type, args):
         return complex(*args, **kwargs)
     first = COMPLEX(number(args[0])) if type(args[0]) is Tracer else args[0]
@@ -148,6 +153,7 @@ def _is_iterable(x: Any) -> bool:
 
 
 def of_sorted(values: Any, /, **kwargs: Any) -> Any:
+    """`sorted` of numbers without values."""
     values = list(values)
     if set(kwargs) - {"reverse"} or not any(map(is_symbolic, values)):
         return sorted(values, **kwargs)

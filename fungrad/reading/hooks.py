@@ -105,7 +105,7 @@ def indexed(x: Any, index: Any) -> Any:
     return x[index]
 
 
-class joining:  # noqa: N801 - it stands for numpy.r_ and numpy.c_
+class joining:
     """What joins arrays between brackets, also of traced ones."""
 
     def __init__(self, original: Any) -> None:

@@ -122,7 +122,7 @@ class Rewriter(Statements):
                 keyword.value = self._callback(keyword.value)
         elif needs and not creates:
             node.args = [self._new(x) for x in node.args]
-        if target in (str, repr, format) and self.shows:
+        if self.shows and is_one_of(target, str, repr, format):
             return node
         if needs:
             catches = "LinAlgError" in self.caught and _is_linear_algebra(target)
@@ -199,16 +199,16 @@ class Rewriter(Statements):
         return [ast.copy_location(check, node), node]  # type: ignore[return-value]
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        joins = self.scope.object_of(node.value) in (np.r_, np.c_)
+        joins = is_one_of(self.scope.object_of(node.value), np.r_, np.c_)
         self.generic_visit(node)
         if joins:
             node.value = self.hook("joining", node.value, at=node.value)
             return node
         if self.strict and not isinstance(node.ctx, ast.Load):
             node.value = self.hook("written", node.value, at=node.value)
-        elif "IndexError" in self.caught and isinstance(node.ctx, ast.Load):
-            if not isinstance(node.slice, ast.Slice | ast.Tuple | ast.Constant):
-                return self.hook("indexed", node.value, node.slice, at=node)
+        plain = isinstance(node.slice, ast.Slice | ast.Tuple | ast.Constant)
+        if "IndexError" in self.caught and isinstance(node.ctx, ast.Load) and not plain:
+            return self.hook("indexed", node.value, node.slice, at=node)
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
@@ -255,6 +255,11 @@ class Rewriter(Statements):
         return node
 
 
+def is_one_of(x: Any, *objects: Any) -> bool:
+    """Whether `x` is one of some objects; arrays are not compared."""
+    return any(x is y for y in objects)
+
+
 def _shows(function: ast.expr) -> bool:
     """Whether a call writes to a person: by `print`, a log, a warning."""
     name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
@@ -278,7 +283,7 @@ def _takes_functions(target: Any) -> bool:
     """Whether a function may call functions that it is given, and reads none itself."""
     if target is UNKNOWN or isinstance(target, np.ufunc):
         return False
-    if target in (map, filter, sorted, min, max):
+    if is_one_of(target, map, filter, sorted, min, max):
         return True
     module = getattr(target, "__module__", None) or ""
     return module.partition(".")[0] in _CALLERS

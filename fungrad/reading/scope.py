@@ -88,9 +88,7 @@ def _bound(nodes: Sequence[ast.AST]) -> Iterable[str]:
         elif (
             isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
             and each is not node
-        ):
-            yield each.name
-        elif isinstance(each, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and each.name:
+        ) or (isinstance(each, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and each.name):
             yield each.name
         elif isinstance(each, ast.MatchMapping) and each.rest:
             yield each.rest

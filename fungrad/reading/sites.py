@@ -14,7 +14,7 @@ from fungrad.core.tracer import forgive
 from fungrad.reading.filling import filled_names
 from fungrad.reading.source import definition_of
 
-__all__ = ["BRANCH", "LOOP", "NotRecorded", "Site", "WHILE", "exits", "stored_names"]
+__all__ = ["BRANCH", "LOOP", "WHILE", "NotRecorded", "Site", "exits", "stored_names"]
 
 LOOP, WHILE, BRANCH = "loop", "while", "branch"
 

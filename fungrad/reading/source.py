@@ -259,9 +259,8 @@ def pairs(new: CodeType, original: CodeType) -> Iterator[tuple[CodeType, CodeTyp
         pair = waiting.pop()
         yield pair
         inside = {_begins(x): x for x in pair[1].co_consts if isinstance(x, CodeType)}
-        for x in pair[0].co_consts:
-            if isinstance(x, CodeType) and _begins(x) in inside:
-                waiting.append((x, inside[_begins(x)]))
+        codes = [x for x in pair[0].co_consts if isinstance(x, CodeType)]
+        waiting += [(x, inside[_begins(x)]) for x in codes if _begins(x) in inside]
 
 
 def _begins(code: CodeType) -> tuple[str, int, tuple[int, int]]:

@@ -113,11 +113,10 @@ def strictly_called(x: Any) -> Any:
             _check_method(x.__name__, owner)
             return functions.called(x)
         made = functions.called(x)
-        if made.__func__ is not x.__func__:
-            if is_left_alone(type(owner).__module__, ""):
-                return made  # of SciPy's
+        if made.__func__ is not x.__func__ and is_left_alone(type(owner).__module__, ""):
+            return made  # of SciPy's
         return MethodType(_function(x.__func__), owner)
-    if id(x) in PURE or isinstance(x, np.ufunc) or isinstance(x, Portable):
+    if id(x) in PURE or isinstance(x, np.ufunc | Portable):
         return x
     module = getattr(x, "__module__", None) or ""
     name = getattr(x, "__name__", "")
@@ -129,7 +128,7 @@ def strictly_called(x: Any) -> Any:
         return x
     if kind is functools.partial:
         return functools.partial(strictly_called(x.func), *x.args, **x.keywords)
-    call = getattr(kind, "__call__", None)
+    call = getattr(kind, "__call__", None)  # noqa: B004 - it is read
     if type(call) is FunctionType:
         return MethodType(_function(call), x)
     raise NotRecorded(f"it calls {name or kind.__name__}, which may do more than compute")
