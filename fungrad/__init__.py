@@ -109,7 +109,11 @@ __all__ += ["print_saved_residuals"]
 _are_in("programs.rules.residuals")
 __all__ += ["KeyReuseError"]
 _are_in("random.reuse")
-__all__ += ["explain", "show_config"]
+__all__ += ["explain"]
+_are_in("reading.explain")
+__all__ += ["as_written"]
+_are_in("reading.leaving")
+__all__ += ["show_config"]
 _are_in("reporting")
 __all__ += [
     "checking_leaks", "config", "debug_infs", "debug_key_reuse", "debug_nans", "disable_jit",

@@ -47,7 +47,8 @@ from fungrad.programs.rules.custom_jvp import custom_jvp as custom_jvp
 from fungrad.programs.rules.custom_vjp import custom_vjp as custom_vjp
 from fungrad.programs.rules.residuals import print_saved_residuals as print_saved_residuals
 from fungrad.random.reuse import KeyReuseError as KeyReuseError
-from fungrad.reporting import explain as explain
+from fungrad.reading.explain import explain as explain
+from fungrad.reading.leaving import as_written as as_written
 from fungrad.reporting import show_config as show_config
 from fungrad.settings import checking_leaks as checking_leaks
 from fungrad.settings import config as config

@@ -162,9 +162,9 @@ def explain(about: str | BaseException | type[BaseException] = "") -> None:
     --------
     >>> import fungrad as fg
     >>> try:
-    ...     fg.jit(lambda x: x if x > 0 else -x)(1.0)
+    ...     fg.make_expr(float)(1.0)
     ... except fg.ConcretizationError as error:
-    ...     fg.explain(error)  # doctest: +ELLIPSIS
+    ...     explain(error)  # doctest: +ELLIPSIS
     ConcretizationError
     ===================
     ...
@@ -176,7 +176,8 @@ def explain(about: str | BaseException | type[BaseException] = "") -> None:
         about = "\n".join([str(about), *notes]) or type(about).__name__
     if not isinstance(about, str):
         raise TypeError(
-            f"explain takes an error, its class, its message or words of it; got {about!r:.60} of type {type(about).__name__}"
+            "explain takes an error, its class, its message or words of it, or a function; got "
+            f"{about!r:.60} of type {type(about).__name__}"
         )
     print_sections(about)
 

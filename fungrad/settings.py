@@ -12,10 +12,7 @@ folder where they are kept for other processes, or `off`.
 
 from __future__ import annotations
 
-import contextlib
 import difflib
-import gc
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -27,11 +24,9 @@ from fungrad.core.config import (
     setting,
     settings,
 )
-from fungrad.core.errors import LeakedTracerError
 from fungrad.core.glossary import COMMON
-from fungrad.core.trace import Trace
-from fungrad.core.tracer import Tracer
 from fungrad.device import find_device
+from fungrad.leaks import checking_leaks
 from fungrad.numpy.names import tell_missing
 
 __all__ = [
@@ -49,6 +44,7 @@ __all__ = [
     "log_compiles",
     "out_of_bounds",
     "promotion",
+    "reading",
     "strict_conversions",
     "strict_dependence",
     "threefry_partitionable",
@@ -296,6 +292,29 @@ def strict_dependence(new_val: bool = True) -> AbstractContextManager[None]:
     return setting(dependence_checked=new_val)
 
 
+def reading(enabled: bool = True) -> AbstractContextManager[None]:
+    """Return a context in which transforms read the functions that they run, or take them as they are.
+
+    It is on by default. Without it, as in JAX, only NumPy's functions that ask their arguments take what is traced: ``math.sin`` is an error,
+    loops are unrolled, and a condition that depends on an argument has no value under `jit`. Functions that have been compiled stay
+    as they are. For one function there is `fungrad.as_written`; `fungrad.explain` says what reading makes of one.
+
+    Examples
+    --------
+    >>> import math
+    >>> import fungrad as fg
+    >>> print(fg.grad(lambda x: math.sin(x))(0.0))
+    1.0
+    >>> with fg.settings.reading(False):
+    ...     try:
+    ...         fg.grad(lambda x: math.sin(x))(0.0)
+    ...     except fg.LostDerivativeError:
+    ...         print("write fungrad.numpy.sin")
+    write fungrad.numpy.sin
+    """
+    return setting(reading=enabled)
+
+
 @COMMON.documented
 def debug_key_reuse(new_val: bool = True) -> AbstractContextManager[None]:
     """Return a context in which it is an error to draw random numbers from a key that some have been drawn from.
@@ -357,39 +376,3 @@ def inexact_algebra(new_val: bool = True) -> AbstractContextManager[None]:
       return (e,) }
     """
     return setting(inexact_algebra=new_val)
-
-
-@contextlib.contextmanager
-def checking_leaks() -> Iterator[None]:
-    """Raise `LeakedTracerError` at the end of the block if a tracer outlives the function that was traced in it.
-
-    Such a tracer holds on to the memory of its trace, and can only be an error when used. Slow: all objects of
-    the process are looked through.
-
-    Examples
-    --------
-    >>> import fungrad as fg
-    >>> kept = []
-    >>> try:
-    ...     with checking_leaks():
-    ...         _ = fg.jit(lambda x: kept.append(x) or x)(1.0)
-    ... except fg.LeakedTracerError as error:
-    ...     print(str(error).split(" is still")[0])
-    a tracer of type float64[] of `jit(<lambda>)`, which has returned,
-    """
-    start = Trace("start").level
-    yield
-    gc.collect()
-    leaked = [
-        x
-        for x in gc.get_objects()
-        if type(x) is Tracer and not x._owner.open and x._owner.level > start
-    ]
-    if leaked:
-        first = min(leaked, key=lambda x: (x._owner.level, x._variable))
-        more = f" {len(leaked) - 1} more are, too." if len(leaked) > 1 else ""
-        raise LeakedTracerError(
-            f"a tracer of type {first._type} of `{first._owner.label}`, which has returned, is still referenced from "
-            f"somewhere; {first._owner.origin(first._variable)}. Look for a global, an attribute or a list that "
-            f"it was stored in, and return the value from the function instead.{more}"
-        )

@@ -450,7 +450,7 @@ def _restored():
 def test_settings_of_the_process_are_those_of_all_threads():
     def traces():
         seen = []
-        pool.submit(fg.jit(lambda x: seen.append(repr(x)) or x), 1.0).result()
+        pool.submit(fg.jit(fg.as_written(lambda x: seen.append(repr(x)) or x)), 1.0).result()
         return "Tracer" in seen[0]
 
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
@@ -495,7 +495,7 @@ def test_config():
             lambda: config.nothing,
             AttributeError,
             "fungrad.config has no 'nothing'; it has disable_jit, debug_nans, debug_infs, log_compiles, "
-            "explain_cache_misses, strict_conversions, strict_dependence, debug_key_reuse, threefry_partitionable, "
+            "explain_cache_misses, strict_conversions, strict_dependence, reading, debug_key_reuse, threefry_partitionable, "
             "inexact_algebra, promotion, enable_x64, out_of_bounds, failures, default_device",
         ),
         (

@@ -14,6 +14,7 @@ from fungrad.core.errors import Source
 from fungrad.core.float_warnings import float_modes, silent_modes
 from fungrad.core.frames import users_frame
 from fungrad.core.pending import computed
+from fungrad.core.reading import tell
 from fungrad.core.recorder import SeenAs
 from fungrad.core.recording import Recording
 from fungrad.core.state import holding
@@ -78,6 +79,7 @@ class Answers:
             source = None if frame is None else (frame.f_code, frame.f_lasti)
             number = len(trace.equations)
             self.questions.append(Question(number, variable, seen_as, value, source))
+            tell("question", self.questions[-1])
             self._noted.add((variable, seen_as))
         return value
 

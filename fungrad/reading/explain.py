@@ -1,15 +1,12 @@
-"""The source of a function, and beside each line what becomes of it when it is traced: `explained`."""
+"""`fungrad.explain`: the source of a function, and beside each line what becomes of it when it is traced."""
 
 from __future__ import annotations
 
 import ast
-import html
 import linecache
 from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, FunctionType, MethodType
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any, overload
 
 from fungrad.core.config import settings
 from fungrad.core.errors import FungradError, api_boundary
@@ -18,13 +15,14 @@ from fungrad.core.state import holding
 from fungrad.core.transformed import Portable, resemble
 from fungrad.core.types import shown
 from fungrad.reading.explaining import Asked, Noted, Span
-from fungrad.reading.functions import NEEDS_NOTHING
+from fungrad.reading.explanation import Explained, Explanation, Line
 from fungrad.reading.sites import exits
 from fungrad.reading.source import Unreadable, definition_of
 from fungrad.reading.statements import is_pythons
 from fungrad.transforms.jit import Jitted, jit
 
-__all__ = ["Explained", "Explanation", "Line", "explained"]
+__all__ = ["explain"]
+__dir__ = __all__.copy
 
 MOST = 3
 """Values and outcomes of one line that are written; the others are counted."""
@@ -33,116 +31,55 @@ WIDEST = 60
 """Characters of an expression that are written."""
 
 
-class Line(NamedTuple):
-    """A line of a function, and what becomes of it.
+@overload
+def explain(about: str | BaseException | type[BaseException] = "") -> None: ...
+@overload
+def explain(about: Callable[..., Any]) -> Callable[..., Explanation]: ...
+def explain(about: Any = "") -> Any:
+    """Say what a function becomes when it is traced, line by line; or print what an error means, and what to write.
 
-    Attributes
-    ----------
-    number
-        Its number in the file.
-    text
-        What is written there.
-    outcome
-        What becomes of it: "a loop of 100 rounds", "both branches", "calls math.sin: traced"; "" if it is as it was.
-    reason
-        Why, if there is anything to say.
-    """
-
-    number: int
-    text: str
-    outcome: str
-    reason: str
-
-    @property
-    def said(self) -> str:
-        """What becomes of it, with the reason."""
-        return f"{self.outcome}: {self.reason}" if self.reason else self.outcome
-
-
-class Explained(NamedTuple):
-    """A function of the user's that was met.
-
-    Attributes
-    ----------
-    name, file, line
-        What it is called, and where it begins.
-    why
-        Why it was not read; "" if it was.
-    rows
-        Its lines; none if its source is not there, or nothing in them is to be told.
-    """
-
-    name: str
-    file: str
-    line: int
-    why: str
-    rows: tuple[Line, ...]
-
-    @property
-    def head(self) -> str:
-        """Its name and place, and whether it was read."""
-        said = "read" if not self.why else f"not read: {self.why}"
-        return f"{self.name}, {self.file}:{self.line}: {said}"
-
-
-class Explanation:
-    """What became of a function and of those it calls, as `fungrad.explain` returns it.
-
-    It prints the source with what became of each line, and shows that in a notebook.
+    ``fungrad.explain(f)(*args)`` traces `f` for the arguments as the first call of ``fungrad.jit(f)`` does, and runs nothing. What it
+    returns prints the source of `f`, and of the functions that it calls, and beside each line what became of it: a loop, or rounds
+    one after the other, and why; both branches, or the one that a value led to, which is guarded then; which functions were
+    read, and why others were not. Its `rows` hold that as data.
 
     Parameters
     ----------
-    functions
-        The functions that were met, that of the user's first.
-    ends
-        Why the trace ended early; "" if it did not.
+    about
+        A function, also one that transforms have made. Or an error or its class, its message, or words of it, of which is printed
+        what ``python -m fungrad explain`` prints; without it, what there is is listed.
+
+    Examples
+    --------
+    >>> import math
+    >>> import fungrad as fg
+    >>> def f(x):
+    ...     if x > 0:
+    ...         x = math.sin(x)
+    ...     for _ in range(3):
+    ...         x = x * x
+    ...     return x
+    >>> print(fg.explain(f)(1.0))  # doctest: +ELLIPSIS
+    f, <doctest ...>:1: read
+    1  def f(x):
+    2      if x > 0:            # both branches
+    3          x = math.sin(x)  # calls math.sin: traced
+    4      for _ in range(3):   # unrolled, 3 rounds: few rounds
+    5          x = x * x
+    6      return x
+    >>> try:
+    ...     fg.grad(math.sin)(1.0)
+    ... except fg.LostDerivativeError as error:
+    ...     fg.explain(error)  # doctest: +ELLIPSIS
+    LostDerivativeError
+    ===================
+    ...
     """
+    if callable(about) and not (isinstance(about, type) and issubclass(about, BaseException)):
+        return explained(about)
+    from fungrad import reporting  # few programs need it
 
-    def __init__(self, functions: Sequence[Explained], ends: str = "") -> None:
-        self.functions = tuple(functions)
-        self.ends = ends
-
-    @property
-    def rows(self) -> tuple[Line, ...]:
-        """The lines of all functions."""
-        return tuple([row for function in self.functions for row in function.rows])
-
-    def __repr__(self) -> str:
-        return "\n\n".join([*map(_written, self.functions), *self._end()])
-
-    def _end(self) -> list[str]:
-        return [f"The trace ends: {self.ends}"] if self.ends else []
-
-    def _repr_html_(self) -> str:
-        from fungrad.show.tables import STYLE, safely
-
-        def made() -> str:
-            parts = [*map(_as_html, self.functions)]
-            parts += [f"<div class='bad'>{html.escape(text)}</div>" for text in self._end()]
-            return f"{STYLE}<div class='fungrad'>{''.join(parts)}</div>"
-
-        return safely(made, self)
-
-
-def _written(function: Explained) -> str:
-    number = max([len(str(row.number)) for row in function.rows], default=0)
-    width = max([len(row.text) for row in function.rows if row.outcome], default=0)
-    lines = [function.head]
-    for row in function.rows:
-        said = f"  # {row.said}" if row.outcome else ""
-        text = row.text.ljust(width) if said else row.text
-        lines.append(f"{row.number:>{number}}  {text}{said}".rstrip())
-    return "\n".join(lines)
-
-
-def _as_html(function: Explained) -> str:
-    kind = "dim" if function.why in ("", NEEDS_NOTHING) else "bad"
-    rows = "".join(
-        f"<tr><td class='r dim'>{row.number}</td><td><code style='white-space:pre'>{html.escape(row.text)}</code></td>"
-        f"<td class='op'>{html.escape(row.said)}</td></tr>"
-        for row in function.rows
-    )
-    return f"<div class='{kind}'>{html.escape(function.head)}</div><table><tbody>{rows}</tbody></table>"
+    return reporting.explain(about)
 
 
 class _Begun:
@@ -193,7 +130,7 @@ def users_function(fun: Any) -> FunctionType | None:
         elif callable(getattr(fun, "func", None)):
             fun = fun.func
         else:
-            call = getattr(kind, "__call__", None)
+            call = kind.__call__ if callable(fun) else None
             return call if type(call) is FunctionType else None
     return None
 
@@ -295,6 +232,6 @@ def _of_text(statement: ast.stmt) -> str:
         return "its condition is about Python's objects"
     if isinstance(statement, ast.For | ast.While) and exits(statement.body, loops=False):
         return "it returns from inside, or is not reached"
-    if isinstance(statement, ast.If):
+    if isinstance(statement, ast.If | ast.While):
         return "its condition is known, or it is not reached"
     return "nothing in it is traced, or it is not reached"

@@ -14,8 +14,9 @@ from fungrad.core.answers import Question
 from fungrad.core.frames import users_frame
 from fungrad.core.recorder import SeenAs
 from fungrad.reading.functions import AS_WRITTEN, IS_READ, Reading, is_left_alone
-from fungrad.reading.hooks import LEAST, Rows
+from fungrad.reading.hooks import LEAST
 from fungrad.reading.leaving import WHY, why_not_read
+from fungrad.reading.rows import Rows
 from fungrad.reading.sites import PATIENCE, Site
 
 __all__ = ["Asked", "Noted", "Span"]
@@ -121,14 +122,17 @@ class Noted:
             self._note(_place(site), "a loop" if count is None else f"a loop of {count} rounds")
             return
         reason = _failed(site, failures)
-        if not reason and over is not None:
-            reason = _not_tried(site, over, count)
+        if not reason:
+            reason = _WHILE if over is None else _not_tried(site, over, count)
         plural = "" if count == 1 else "s"
         self._note(
             _place(site),
             "unrolled" if count is None else f"unrolled, {count} round{plural}",
             reason,
         )
+
+
+_WHILE = "nothing in it is traced, or a derivative is taken, for which it needs a number of rounds"
 
 
 def _place(site: Site) -> Place:

@@ -123,7 +123,8 @@ def read(function: Any) -> Any:
             return function
         made = with_code(function, reading.code)
         key = id(function)
-        alive = weakref.ref(function, lambda _: replaced.pop(key, None))
+        forget = replaced.pop  # also when Python ends, and names of modules are gone
+        alive = weakref.ref(function, lambda _: forget(key, None))
         replaced[key] = alive, made, function.__code__
         return made
     if kind is MethodType:
@@ -228,7 +229,7 @@ def called(x: Any) -> Any:
         import fungrad.numpy as fnp
 
         return fnp.vectorize(called(x.pyfunc), x.otypes, None, x.excluded, x.cache, x.signature)
-    call = getattr(kind, "__call__", None)
+    call = getattr(kind, "__call__", None)  # noqa: B004 - it is read
     if type(call) is FunctionType:
         inner = read(call)
         return x if inner is call else MethodType(inner, x)

@@ -354,8 +354,8 @@ _OF_SHAPES = frozenset(["dtype", "ndim", "shape", "size"])
 
 def is_pythons(test: ast.expr) -> bool:
     """Whether a condition is about Python's objects, as far as its text tells: identity, membership, types, shapes, strings."""
-    if isinstance(test, ast.UnaryOp):
-        return is_pythons(test.operand)
+    if isinstance(test, ast.UnaryOp):  # of numbers it says nothing: `x < -1`
+        return isinstance(test.op, ast.Not) and is_pythons(test.operand)
     if isinstance(test, ast.BoolOp):
         return all(map(is_pythons, test.values))
     if isinstance(
