@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from types import BuiltinFunctionType, FunctionType
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,8 @@ def may_need(x: Any) -> bool:
     """Whether a call of an object, known when a function is read, is to ask for what is called."""
     if TABLE.has(x):
         return True
+    if isinstance(x, MethodType):
+        return may_need(x.__func__)
     if isinstance(x, FunctionType):
         return not is_left_alone(x.__module__, x.__code__.co_filename)
     if isinstance(x, type):

@@ -153,7 +153,7 @@ def _of_parts(over: Rows) -> RowsOf | None:
     if over.kind is builtins.range:
         return None
     if over.kind is builtins.enumerate:
-        first = over.parts[1] if len(over.parts) > 1 else 0
+        first = over.parts[1] if len(over.parts) > 1 else over.options.get("start", 0)
         part = rows_of(over.parts[0])
         if part is None or type(first) is not int:
             return None
@@ -164,6 +164,8 @@ def _of_parts(over: Rows) -> RowsOf | None:
     if any(x is None for x in parts):
         return None
     if over.kind is builtins.zip:
+        if over.options.get("strict") and len({x.count for x in parts if x is not None}) > 1:
+            return None  # Python raises
         return _zipped(parts)  # type: ignore[arg-type]
     (part,) = parts
     assert part is not None

@@ -17,31 +17,32 @@ __all__ = ["Rows", "rows"]
 class Rows:
     """What a loop goes over: `zip`, `enumerate`, `reversed` or `range`, with what they are made of."""
 
-    __slots__ = ("kind", "parts")
+    __slots__ = ("kind", "options", "parts")
 
-    def __init__(self, kind: Any, parts: tuple[Any, ...]) -> None:
+    def __init__(self, kind: Any, parts: tuple[Any, ...], options: dict[str, Any]) -> None:
         self.kind = kind
         self.parts = parts
+        self.options = options
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.kind(*self.parts))
+        return iter(self.kind(*self.parts, **self.options))
 
     def __reversed__(self) -> Iterator[Any]:
-        turned: Iterator[Any] = reversed(self.kind(*self.parts))
+        turned: Iterator[Any] = reversed(self.kind(*self.parts, **self.options))
         return turned
 
 
 _KINDS = (builtins.zip, builtins.enumerate, builtins.reversed)
 
 
-def rows(kind: Any, *parts: Any) -> Any:
+def rows(kind: Any, *parts: Any, **options: Any) -> Any:
     """Return what a loop goes over: Python's own iterator, unless a trace may take the loop."""
     if current_trace.get() is not None:
         if kind is range and any(map(is_symbolic, parts)):
-            return Rows(kind, parts)
+            return Rows(kind, parts, options)
         if kind in _KINDS and all(type(x) in _SIZED for x in parts):
-            return Rows(kind, parts)
-    return kind(*parts)
+            return Rows(kind, parts, options)
+    return kind(*parts, **options)
 
 
 _SIZED = frozenset([range, list, tuple, np.ndarray, Tracer, Rows, int])

@@ -127,6 +127,14 @@ def _read_outside(whole: Sequence[ast.stmt], node: ast.stmt) -> frozenset[str]:
     return frozenset(names)
 
 
+_WORK = {
+    **dict.fromkeys((ast.BinOp, ast.Subscript, ast.Compare, ast.AugAssign), 1),
+    **dict.fromkeys((ast.Call, ast.BoolOp, ast.IfExp), 3),
+    ast.If: 8,
+}
+"""How many operations what is written in a body comes to."""
+
+
 class Site:
     """A loop or branch at its place in a function that was read.
 
@@ -202,9 +210,7 @@ class Site:
         total, waiting = 0, [(x, 1) for x in self.placed.node.body]
         while waiting:
             each, times = waiting.pop()
-            total += times * isinstance(
-                each, ast.BinOp | ast.Call | ast.Subscript | ast.Compare | ast.AugAssign
-            )
+            total += times * _WORK.get(type(each), 0)
             inner = times * 10 if isinstance(each, ast.For | ast.While) else times
             waiting += [(x, inner) for x in ast.iter_child_nodes(each)]
         return total

@@ -85,21 +85,37 @@ def _lines_of(code: CodeType, module: dict[str, Any]) -> list[str]:
 def _imported(code: CodeType, module: dict[str, Any]) -> list[list[str]]:
     """Return guesses at the global names that the module has by `import`: Python compiles calls of their attributes otherwise."""
     home = module.get("__name__")
+    names, waiting = dict.fromkeys(code.co_names), [code]
+    while waiting:
+        inside = [x for x in waiting.pop().co_consts if isinstance(x, CodeType)]
+        names |= dict.fromkeys(name for x in inside for name in x.co_names)
+        waiting += inside
     likely = [
         name
-        for name in code.co_names
+        for name in names
         if name in module and getattr(module[name], "__module__", None) != home
     ]
     return [likely, []] if likely else [[]]
 
 
 def _same(a: CodeType, b: CodeType) -> bool:
-    """Whether two code objects were compiled from one text."""
-    return (
-        a.co_code == b.co_code
-        and (a.co_names, a.co_varnames) == (b.co_names, b.co_varnames)
-        and [*a.co_positions()] == [*b.co_positions()]
-    )
+    """Whether two code objects were compiled from one text, and so were the functions inside them."""
+    waiting = [(a, b)]
+    while waiting:
+        x, y = waiting.pop()
+        if (
+            x.co_code != y.co_code
+            or (x.co_names, x.co_varnames) != (y.co_names, y.co_varnames)
+            or len(x.co_consts) != len(y.co_consts)
+            or [*x.co_positions()] != [*y.co_positions()]
+        ):
+            return False
+        for c, d in zip(x.co_consts, y.co_consts, strict=True):
+            if isinstance(c, CodeType) and isinstance(d, CodeType):
+                waiting.append((c, d))
+            elif type(c) is not type(d) or repr(c) != repr(d):
+                return False
+    return True
 
 
 def _candidates(code: CodeType, lines: list[str]) -> Iterator[Definition]:

@@ -210,10 +210,13 @@ class Statements(ast.NodeTransformer):
         """Return what a loop goes over: of `zip`, `enumerate` and `reversed`, with what they are made of."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             kind = node.func.id
-            starred = any(isinstance(x, ast.Starred) for x in node.args) or node.keywords
+            starred = any(isinstance(x, ast.Starred) for x in node.args)
+            starred = starred or any(x.arg is None for x in node.keywords)
             if kind in ("zip", "enumerate", "reversed", "range") and not starred:
                 inner = [self._rows(x) for x in node.args]
-                return self.hook("rows", node.func, *inner, at=node)
+                made: Any = self.hook("rows", node.func, *inner, at=node)
+                made.keywords = node.keywords
+                return made  # type: ignore[no-any-return]
         visited: ast.expr = self.visit(node)
         return visited
 

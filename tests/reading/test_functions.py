@@ -1,0 +1,316 @@
+"""Functions that are read: they do on plain values what they did, and are the same objects where nothing in them needs it."""
+
+import functools
+import gc
+import inspect
+import math
+import traceback
+import weakref
+from math import sin
+
+import numpy as np
+import pytest
+
+import fungrad as fg
+from fungrad.core.config import setting
+from fungrad.reading import read
+from fungrad.reading.functions import readings
+
+# What is read
+
+
+def needs_nothing(x):
+    return np.sin(x) * x + np.exp(-x)
+
+
+def filled(x):
+    a = np.zeros(3)
+    a[1] = x
+    b = a * 2.0
+    b -= x
+    return a.sum() + b[0]
+
+
+def of_math(x, scale=2.0, *rest, power=3):
+    return math.exp(x) * scale + sin(x) ** power + sum(rest)
+
+
+def test_functions_that_need_nothing_are_left_as_they_are():
+    assert read(needs_nothing) is needs_nothing
+    assert read(np.sin) is np.sin
+    assert read(fg.grad) is fg.grad
+
+
+def test_reading_is_done_once_and_goes_with_the_function():
+    def made(x):
+        return math.exp(x)
+
+    first = read(made)
+    assert first is not made
+    assert read(made) is first
+    gone = weakref.ref(first)
+    del made, first
+    gc.collect()
+    assert gone() is None
+
+
+def test_nothing_is_read_where_that_is_off():
+    with setting(reading=False), pytest.raises(fg.LostDerivativeError):
+        fg.grad(of_math)(1.0)
+
+
+@pytest.mark.parametrize("function", [filled, of_math])
+def test_read_functions_give_what_they_gave(function):
+    assert read(function)(0.7) == function(0.7)
+    assert fg.grad(function)(0.7) == pytest.approx(
+        (function(0.7 + 1e-6) - function(0.7 - 1e-6)) / 2e-6
+    )
+
+
+def test_read_functions_look_like_the_users():
+    made = read(of_math)
+    assert (made.__name__, made.__qualname__, made.__doc__) == (
+        of_math.__name__,
+        of_math.__qualname__,
+        None,
+    )
+    assert made.__code__.co_filename == of_math.__code__.co_filename
+    assert made.__code__.co_firstlineno == of_math.__code__.co_firstlineno
+    assert inspect.signature(made) == inspect.signature(of_math)
+    assert inspect.getsource(made) == inspect.getsource(of_math)
+
+
+def test_defaults_that_change_later_are_followed():
+    def f(x, factor=2.0):
+        return math.sin(x) * factor
+
+    assert fg.grad(f)(0.0) == 2.0
+    f.__defaults__ = (5.0,)
+    assert fg.grad(f)(0.0) == 5.0
+
+
+def test_cells_globals_and_attributes_are_shared():
+    factor = 2.0
+
+    def f(x):
+        f.calls += 1
+        return math.sin(x) * factor
+
+    f.calls = 0
+    made = read(f)
+    assert made(1.0) == math.sin(1.0) * 2.0
+    factor = 3.0
+    assert made(1.0) == math.sin(1.0) * 3.0
+    assert f.calls == 2
+
+
+def test_errors_have_the_users_lines():
+    def f(x):
+        y = math.sin(x)
+        if y > 2:
+            return 0.0
+        z = [1.0]
+        return z[3] * y
+
+    lines = []
+    for function in (f, read(f)):
+        with pytest.raises(IndexError) as caught:
+            function(1.0)
+        lines.append(traceback.extract_tb(caught.value.__traceback__)[-1].lineno)
+    assert lines[0] == lines[1] == f.__code__.co_firstlineno + 5
+
+
+class Base:
+    def __init__(self, scale):
+        self.scale = float(scale)
+
+    def value(self, x):
+        return math.sin(x) * self.scale
+
+
+class Derived(Base):
+    __factor = 3.0
+
+    def __init__(self, scale):
+        super().__init__(scale)
+        self.shift = np.zeros(1)
+        self.shift[0] = scale
+
+    def value(self, x):
+        return super().value(x) * self.__factor + self.shift[0] + self.root
+
+    @property
+    def root(self):
+        return math.sqrt(self.scale)
+
+    @classmethod
+    def made(cls, scale):
+        return cls(scale)
+
+    @staticmethod
+    def cube(x):
+        return math.pow(x, 3)
+
+    def __call__(self, x):
+        return self.value(x) + Derived.cube(x)
+
+
+def test_classes():
+    f = lambda x: Derived.made(x)(x) + Derived(2.0 * x).value(1.0)
+    assert fg.grad(f)(0.7) == pytest.approx((f(0.7 + 1e-6) - f(0.7 - 1e-6)) / 2e-6)
+    assert fg.jit(f)(0.7) == pytest.approx(f(0.7))
+
+
+def logged(function):
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        return function(*args, **kwargs) * 2.0
+
+    return wrapper
+
+
+@logged
+def decorated(x):
+    return math.cos(x)
+
+
+def outer(x):
+    total = 0.0
+
+    def add(y):
+        nonlocal total
+        total += math.sin(y)
+        return total
+
+    for i in range(3):
+        add(x * i)
+    return total + (lambda y: math.exp(y))(x)
+
+
+def recursive(x, n):
+    return math.sin(x) if n == 0 else recursive(x, n - 1) * x
+
+
+def rhs(y):
+    return math.cos(y) - y
+
+
+def callbacks(x):
+    return sum(map(rhs, [x, 2 * x])) + sorted([2.0, 1.0], key=lambda y: rhs(y))[0] * x
+
+
+@pytest.mark.parametrize("function", [decorated, outer, lambda x: recursive(x, 3), callbacks])
+def test_functions_that_are_called_are_read(function):
+    difference = (function(0.7 + 1e-6) - function(0.7 - 1e-6)) / 2e-6
+    assert fg.grad(function)(0.7) == pytest.approx(difference)
+    assert fg.jit(fg.grad(function))(0.7) == pytest.approx(difference)
+
+
+def test_functions_without_their_source_are_left_alone():
+    scope = {"math": math}
+    exec("def f(x):\n    return math.sin(x)\n", scope)
+    f = scope["f"]
+    assert read(f) is f
+    assert "source" in readings.of(f).why
+    with pytest.raises(fg.LostDerivativeError):
+        fg.grad(f)(1.0)
+
+
+def generator(x):
+    yield math.sin(x)
+
+
+def test_generators_are_left_alone():
+    assert read(generator) is generator
+
+
+def test_source_that_is_not_what_was_compiled_is_not_taken(tmp_path):
+    path = tmp_path / "changing.py"
+    path.write_text("import math\n\ndef f(x):\n    return math.sin(x) * 2.0\n")
+    scope = {"__name__": "changing", "__file__": str(path)}
+    exec(compile(path.read_text(), str(path), "exec"), scope)
+    path.write_text("import math\n\ndef f(x):\n    return math.sin(x) * 3.0\n")
+    f = scope["f"]
+    assert read(f) is f
+    assert readings.of(f).why == "its source is not the one it was compiled from"
+
+
+# What Python's functions mean
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x if isinstance(x, float) else 2 * x,
+        lambda x: x * (type(x) is float),
+        lambda x: 3 * x if hasattr(x, "shape") else x,
+        lambda x: float(x) * x,
+        lambda x: x * int(x + 1.5) + round(x, 1) * x,
+        lambda x: {"1": 2.0}.get(str(round(x)), 3.0) * x,
+        lambda x: x * len(f"{x:.3f}"),
+        lambda x: np.r_[x, 1.0].sum() + np.c_[[x], [2.0]].sum(),
+        lambda x: math.fsum([x, 1.0]) + math.prod([x, x]) + math.hypot(x, 1.0, 2.0),
+        lambda x: max(x, 0.5) + min([x, 2.0]) + sorted([x, 0.1, 3.0])[1],
+        lambda x: np.array([[x, 1.0], [0.0, x]]).item(1, 1) + np.array([x, 2.0]).tolist()[0],
+    ],
+)
+@pytest.mark.parametrize("x", [0.7, 1.3])
+def test_pythons_functions(function, x):
+    difference = (function(x + 1e-6) - function(x - 1e-6)) / 2e-6
+    assert fg.grad(function)(x) == pytest.approx(difference, abs=1e-8)
+    assert fg.jit(function)(x) == pytest.approx(function(x))
+    assert fg.jit(fg.grad(function))(x) == pytest.approx(difference, abs=1e-8)
+
+
+def test_errors_that_a_try_waits_for():
+    def divided(n):
+        try:
+            return 1.0 / n
+        except ZeroDivisionError:
+            return 7.0
+
+    def logarithm(x):
+        try:
+            return math.log(x)
+        except ValueError:
+            return -1.0
+
+    def indexed(x, i):
+        try:
+            return x[i]
+        except IndexError:
+            return -1.0
+
+    def factored(x):
+        try:
+            return np.linalg.cholesky(np.array([[1.0, x], [x, 1.0]]))[1, 1]
+        except np.linalg.LinAlgError:
+            return -x
+
+    def swallowed(x):
+        try:
+            y = math.exp(float(x))
+        except Exception:
+            y = 0.0
+        return y + x
+
+    for function, points in ((divided, (0, 2, 0)), (logarithm, (-1.0, 2.0)), (swallowed, (0.7,))):
+        jitted = fg.jit(function)
+        assert [jitted(x) for x in points] == pytest.approx([function(x) for x in points])
+    assert [fg.jit(indexed)(np.arange(3.0), i) for i in (1, 5)] == [1.0, -1.0]
+    assert [fg.jit(factored)(x) for x in (0.5, 2.0)] == pytest.approx([factored(0.5), -2.0])
+    assert fg.grad(factored)(2.0) == -1.0
+
+
+def test_an_assignment_that_loses_a_derivative_is_not_swallowed():
+    def f(x):
+        a = np.zeros(2)
+        try:
+            a[0] = x
+        except ValueError:
+            return 0.0 * x
+        return x
+
+    assert fg.grad(f)(1.0) == 1.0
+    with setting(reading=False), pytest.raises(fg.LostDerivativeError, match="elements of a NumPy"):
+        fg.grad(f)(1.0)
