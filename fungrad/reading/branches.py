@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core import tree
+from fungrad.core.reading import tell
 from fungrad.core.state import holding
 from fungrad.core.tracer import Tracer, forgive, innermost_trace
 from fungrad.core.types import is_array
@@ -147,7 +148,9 @@ def choice(test: Any, x: Callable[[], Any], y: Callable[[], Any]) -> Any:
 
         try:
             leaves = choose_between(test, way(x), way(y), [])
-            return together(ends[-2], ends[-1], leaves)
+            made = together(ends[-2], ends[-1], leaves)
+            tell("choice")
+            return made
         except NOT_TRACEABLE as error:
             forgive(error)
     return x() if test else y()

@@ -15,7 +15,7 @@ from fungrad.core.state import holding
 from fungrad.core.transformed import Portable, resemble
 from fungrad.core.types import shown
 from fungrad.reading.explaining import Asked, Noted, Span
-from fungrad.reading.explanation import Explained, Explanation, Line
+from fungrad.reading.explanation import Explained, Explanation, Line, with_reason
 from fungrad.reading.sites import exits
 from fungrad.reading.source import Unreadable, definition_of
 from fungrad.reading.statements import is_pythons
@@ -177,9 +177,15 @@ def _rows(file: str, node: Any, lines: range, noted: Noted, read: bool) -> Itera
             told = _with_values(told, asked, tests, statement)
         if read and statement is not None and not told:
             told = [("Python's own", _of_text(statement))]
-        yield Line(
-            number, text[indent:], _joined([x for x, _ in told]), _joined([x for _, x in told])
-        )
+        yield Line(number, text[indent:], *_in_one(told))
+
+
+def _in_one(told: Sequence[tuple[str, str]]) -> tuple[str, str]:
+    """Return several outcomes as one: with their reason, if all have the same, else each with its own."""
+    reasons = {reason for _, reason in told}
+    if len(reasons) == 1:
+        return _joined([outcome for outcome, _ in told]), reasons.pop()
+    return _joined([with_reason(*each) for each in told]), ""
 
 
 def _span(node: Any) -> Span:

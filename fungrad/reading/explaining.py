@@ -89,6 +89,14 @@ class Noted:
         home = "" if module in ("", "builtins") else f"{module}."
         self._at_call(f"calls {home}{name}", "traced")
 
+    def choice(self) -> None:
+        """Note that both ways of ``x if test else y`` are in the program."""
+        self._at_call("both ways", "")
+
+    def jitted(self, label: str) -> None:
+        """Note the call of a jitted function, which may have been traced before."""
+        self._at_call(f"calls {label}", "a program of its own")
+
     def _at_call(self, outcome: str, reason: str) -> None:
         frame = users_frame(sys._getframe(1))
         if frame is not None:

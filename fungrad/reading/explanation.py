@@ -8,7 +8,12 @@ from typing import NamedTuple
 
 from fungrad.reading.functions import NEEDS_NOTHING
 
-__all__ = ["Explained", "Explanation", "Line"]
+__all__ = ["Explained", "Explanation", "Line", "with_reason"]
+
+
+def with_reason(outcome: str, reason: str) -> str:
+    """Return what became of a line, and why."""
+    return f"{outcome}: {reason}" if reason else outcome
 
 
 class Line(NamedTuple):
@@ -19,11 +24,11 @@ class Line(NamedTuple):
     number
         Its number in the file.
     text
-        What is written there.
+        What is written there, without the indentation that all lines of the function have.
     outcome
         What becomes of it: "a loop of 100 rounds", "both branches", "calls math.sin: traced"; "" if it is as it was.
     reason
-        Why, if there is anything to say.
+        Why, if there is anything to say; where several things are said of the line, reasons may stand in `outcome`.
     """
 
     number: int
@@ -34,7 +39,7 @@ class Line(NamedTuple):
     @property
     def said(self) -> str:
         """What becomes of it, with the reason."""
-        return f"{self.outcome}: {self.reason}" if self.reason else self.outcome
+        return with_reason(self.outcome, self.reason)
 
 
 class Explained(NamedTuple):

@@ -19,6 +19,7 @@ from fungrad.core.config import settings
 from fungrad.core.errors import put_in_order
 from fungrad.core.layout import Layout, layout_of
 from fungrad.core.observing import Span
+from fungrad.core.reading import tell
 from fungrad.core.snapshot import native
 from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.transformed import Portable, resemble
@@ -115,6 +116,7 @@ class Jitted(Portable):
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Entry | Guarded, Sequence[Any]]:
         """Return the compiled program for such arguments, and their leaves."""
+        tell("jitted", self._label)
         static, dynamic_args, dynamic_kwargs = self._split(args, kwargs)
         parts = self._taken_apart(static, dynamic_args, dynamic_kwargs)
         leaves, shape_of_call, order, rebuild = parts
