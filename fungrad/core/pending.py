@@ -50,7 +50,16 @@ def earlier_failure(trace: Recording, error: BaseException | None) -> Exception 
     if isinstance(error, Exception) and trace.failed is None:
         with contextlib.suppress(Exception):
             trace.evaluate()
-    return None if trace.failed is error else trace.failed
+    behind = error
+    for _ in range(_CHAIN):
+        if behind is None or behind is trace.failed:
+            break
+        behind = behind.__cause__ or behind.__context__
+    return None if behind is not None and behind is trace.failed else trace.failed
+
+
+_CHAIN = 16
+"""How many errors that were raised because of one another are looked at."""
 
 
 def _run_all(trace: Recording) -> None:
