@@ -177,7 +177,7 @@ This page is made by `make docs-grid`, from calls that the tests run: every mark
 
 A dash says that there is nothing to show: no derivative of results that are integers or booleans, no map over
 functions without array arguments. Notes tell conditions and gaps. What makes arrays of lists that hold traced values, or
-arrays to be filled with them, is called by its name in `fungrad.numpy`, or by NumPy's with [`fungrad.compat.numpy`](compat_numpy.md).
+arrays to be filled with them, is called by NumPy's name in functions that are [read](python.md), and elsewhere by its name in `fungrad.numpy`.
 """
 
 MADE_WITH = {
