@@ -12,7 +12,7 @@ import functools
 import itertools
 from collections.abc import Hashable, Sequence
 from contextlib import ExitStack
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -34,14 +34,8 @@ from fungrad.transforms.lane_programs import (
     renumbered,
 )
 
-
-class Mapped(NamedTuple):
-    """What calls are mapped over: how many they are, batches of inputs and their axes, and the name of the axis."""
-
-    size: int
-    axes: tuple[int, ...]
-    batches: Sequence[Any]
-    name: Hashable
+Mapping: TypeAlias = tuple[int, tuple[int, ...], Sequence[Any], Hashable]
+"""How many calls there are, the axes of the inputs that they are mapped over, these in whole, and the name of the axis."""
 
 
 class Lanes(Trace):
@@ -58,7 +52,7 @@ class Lanes(Trace):
     __slots__ = ("mapping", "way")
 
     parts = True
-    mapping: Mapped
+    mapping: Mapping
     way: Way | None
 
     def answer(self, variable: int, seen_as: SeenAs = None) -> Any:
@@ -200,7 +194,7 @@ class Way:
             self._makers.update(dict.fromkeys(outputs, number))
             if primitive.effect:
                 self._effects.append(number)
-            if self._meets is None and communicates(primitive, trace.mapping.name):
+            if self._meets is None and communicates(primitive, trace.mapping[3]):
                 self._meets = number
         self._scanned += len(equations)
 
@@ -276,7 +270,7 @@ class Way:
         trace = self._trace
         for n in numbers:
             primitive = trace.equations[n][0]
-            if communicates(primitive, trace.mapping.name):
+            if communicates(primitive, trace.mapping[3]):
                 raise ConcretizationError(
                     f"at {describe_source(trace.sources[n])}\nthe calls of `{trace.label}` communicate here, by `{primitive.name}`, "
                     f"but they have gone different ways since {describe_source(self.place)}. Write that choice with "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, NamedTuple, overload
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from fungrad.transforms.call import (
     run_on_values,
 )
 from fungrad.transforms.lane_programs import Numbers
-from fungrad.transforms.lanes import Lanes, Mapped, Way
+from fungrad.transforms.lanes import Lanes, Way
 from fungrad.transforms.signatures import P, R
 from fungrad.transforms.ways import Traced, all_results
 
@@ -129,60 +129,68 @@ def vmap(
             for x, a in zip(leaves, axes, strict=True)
             if a is not None
         ]
-        mapping = Mapped(size, tuple([a for a in axes if a is not None]), batches, axis_name)
-        calls = _Calls(fun, label, leaves, structure, axes, types, out_axes, mapping)
         draws = Draws(fun)
+        given = (fun, leaves, structure, axes, types, out_axes)
         trace = Lanes(label)
+        trace.mapping = (size, tuple([a for a in axes if a is not None]), batches, axis_name)
         with trace:
-            first = calls.run(trace)
+            outputs, out_structure, targets = _run(trace, given)
             if trace.way is None:
                 draws.warn(label, mapped=True)
-                program = _program(first)
+                program = _program(trace, outputs, targets)
         if trace.way is None:
             computed = run_on_values(trace, program, *batches)
             if settings.get().jax_types:
-                computed = as_traced(trace, first.outputs, computed)
+                computed = as_traced(trace, outputs, computed)
         else:
-            computed, runs = all_results(first, calls.run)
+            first = Traced(trace, outputs, out_structure, targets)
+            computed, runs = all_results(first, functools.partial(_run_again, given))
             if runs < size:  # else it is a loop, in which each call draws its own numbers
                 draws.warn(label, mapped=True)
-        return tree.unflatten(first.structure, computed)
+        return tree.unflatten(out_structure, computed)
 
     return mapped
 
 
-class _Calls(NamedTuple):
-    """The calls of a function that is mapped: its arguments by leaves, and what they and the results are mapped over."""
-
-    fun: Callable[..., Any]
-    label: str
-    leaves: Sequence[Any]
-    structure: Any
-    axes: Sequence[int | None]
-    types: Sequence[ArrayType]
-    out_axes: Any
-    mapping: Mapped
-
-    def run(self, trace: Lanes, lanes: Numbers | None = None, place: Place | None = None) -> Traced:
-        """Run the function for all calls, or for those that have parted from others at a place."""
-        size, _, _, name = trace.mapping = self.mapping
-        traced = map(functools.partial(_within, trace), self.leaves, self.axes, self.types)
-        args, kwargs = tree.unflatten(self.structure, [*traced])
-        trace.way = None if lanes is None else Way(trace, lanes, place)
-        with opened(name, size, trace):
-            result = as_read(self.fun)(*args, **kwargs)
-        leaves, structure = tree.flatten(result)
-        outputs = output_variables(trace, leaves, self.label)
-        wanted = tree.broadcast_prefix(self.out_axes, result, f"{self.label}: out_axes")
-        where = functools.partial(_result_place, result)
-        placed = enumerate(zip(wanted, outputs, strict=True))
-        axes = [_front(a, trace.types[v], self.label, i, where, 1) for i, (a, v) in placed]
-        return Traced(trace, outputs, structure, tuple(axes))
+Given: TypeAlias = tuple[
+    Callable[..., Any], Sequence[Any], Any, Sequence[int | None], Sequence[ArrayType], Any
+]
+"""A function, the leaves of its arguments with their tree, mapped axes and types, and the axes of results."""
 
 
-def _program(traced: Traced) -> Program:
+def _run(
+    trace: Lanes, given: Given, lanes: Numbers | None = None, place: Place | None = None
+) -> tuple[list[int], Any, tuple[int | None, ...]]:
+    """Run a function for all calls, or for those that have parted from others at a place; return its results, their tree and axes."""
+    fun, leaves, structure, axes, types, out_axes = given
+    traced = map(functools.partial(_within, trace), leaves, axes, types)
+    args, kwargs = tree.unflatten(structure, [*traced])
+    trace.way = None if lanes is None else Way(trace, lanes, place)
+    with opened(trace.mapping[3], trace.mapping[0], trace):
+        result = as_read(fun)(*args, **kwargs)
+    out_leaves, out_structure = tree.flatten(result)
+    label = trace.label
+    outputs = output_variables(trace, out_leaves, label)
+    if type(out_axes) is int:
+        wanted = [out_axes] * len(outputs)
+    else:
+        wanted = tree.broadcast_prefix(out_axes, result, f"{label}: out_axes")
+    where = functools.partial(_result_place, result)
+    placed = enumerate(zip(wanted, outputs, strict=True))
+    targets = tuple([_front(a, trace.types[v], label, i, where, 1) for i, (a, v) in placed])
+    return outputs, out_structure, targets
+
+
+def _run_again(given: Given, first: Lanes, lanes: Numbers, place: Place | None) -> Traced:
+    """Run a function for the calls that have parted from others at a place."""
+    trace = Lanes(first.label)
+    trace.mapping = first.mapping
+    with trace:
+        return Traced(trace, *_run(trace, given, lanes, place))
+
+
+def _program(trace: Lanes, outputs: Sequence[int], targets: tuple[int | None, ...]) -> Program:
     """Return the program of a batch of calls that go one way."""
-    trace, outputs, _, targets = traced
     size, sources, _, name = trace.mapping
 
     def build(expr: Expr, done: int) -> Program:
@@ -218,11 +226,14 @@ def _axes_of(
             f"{label}: in_axes has {len(in_axes)} entries, but the call has {len(args)} positional "
             "arguments; give one for each (keyword arguments are mapped over axis 0)"
         )
-    try:
-        axes = tree.broadcast_prefix(in_axes, args, f"{label}: in_axes")
-    except ValueError as error:
-        raise unlike_arguments(in_axes, args, error) from None
-    axes += [0] * (len(types) - len(axes))  # of keyword arguments
+    if type(in_axes) is int and not kwargs:
+        axes = [in_axes] * len(types)
+    else:
+        try:
+            axes = tree.broadcast_prefix(in_axes, args, f"{label}: in_axes")
+        except ValueError as error:
+            raise unlike_arguments(in_axes, args, error) from None
+        axes += [0] * (len(types) - len(axes))  # of keyword arguments
     place = functools.partial(argument_place, args=args, kwargs=kwargs)
     return [_front(a, t, label, i, place) for i, (a, t) in enumerate(zip(axes, types, strict=True))]
 

@@ -48,12 +48,14 @@ class _Part(NamedTuple):
 
 
 def all_results(first: Traced, run: Callable[..., Traced]) -> tuple[list[Any], int]:
-    """Return the results of all lanes, and in how many runs these went; the `first` has been made, and `run` makes others.
+    """Return the results of all lanes, and in how many runs these went.
+
+    The `first` has been made; `run` is given its trace, lanes and where these parted, and makes another.
 
     The next to be run is the lane that a loop would come to next, so of several errors it is the same one that is raised.
     """
     way = way_of(first.trace)
-    if not way.left and len(way.lanes) == first.trace.mapping.size:
+    if not way.left and len(way.lanes) == first.trace.mapping[0]:
         return list(weakly_typed(way.results(first.outputs, first.axes), first.types)), 1
     parts: list[_Part] = []
     waiting: list[tuple[int, Numbers, Place | None]] = []
@@ -68,9 +70,7 @@ def all_results(first: Traced, run: Callable[..., Traced]) -> tuple[list[Any], i
         if not waiting:
             return _joined(parts), len(parts)
         _, lanes, place = heapq.heappop(waiting)
-        trace = Lanes(first.trace.label)
-        with trace:
-            traced = run(trace, lanes, place)
+        traced = run(first.trace, lanes, place)
 
 
 def _check_alike(first: _Part, other: _Part) -> None:
