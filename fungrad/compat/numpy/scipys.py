@@ -155,6 +155,7 @@ def _first(traced: Function, original: Function, args: Any, kwargs: dict[str, An
 
 
 def with_constants(args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return arguments with arrays in the place of constants that are traced."""
     return tuple([_plain(x) for x in args]), {name: _plain(x) for name, x in kwargs.items()}
 
 

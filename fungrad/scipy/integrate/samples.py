@@ -41,6 +41,7 @@ def _prepared(y: Any, x: Any, dx: Any, axis: int, what: str) -> tuple[Any, Any]:
 
 @implements(scipy.integrate.trapezoid)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
+    y, x = [as_tracer(v) if isinstance(v, (list, tuple)) else v for v in (y, x)]
     return np.trapezoid(y, x, dx, axis)
 
 

@@ -11,7 +11,7 @@ from scipy.optimize import OptimizeResult
 
 from fungrad.compile.lower import Program
 from fungrad.core.backend import to_device, to_host
-from fungrad.core.tracer import innermost_trace, needed_value
+from fungrad.core.tracer import innermost_trace
 from fungrad.core.types import ArrayType, array_type
 from fungrad.numpy.promotion import as_array, has_tracer
 from fungrad.programs.closing import Closure, NotTraced, shared, try_to_close
@@ -22,15 +22,12 @@ from fungrad.scipy.arguments import operand
 
 
 class Outcome(OptimizeResult):  # type: ignore[misc]
-    """A result of a search, whose `message` is made when it is asked for."""
+    """A result of a search, whose `message` is made when it is asked for, and asks for the value of `success`."""
 
     def __missing__(self, key: str) -> Any:
         if key != "message":
             raise KeyError(key)
-        done = needed_value(self["success"])
-        if done is None:
-            return "Whether the search has succeeded is told by `success`, whose value is not known here."
-        return "The search has succeeded." if done else "The search has failed."
+        return "The search has succeeded." if self["success"] else "The search has failed."
 
 
 FLAG = array_type((), np.dtype(bool))

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.optimize
 from scipy.optimize import OptimizeResult
 
-from fungrad.core.tracer import Tracer, needed_value
+from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
 from fungrad.programs.closing import close
 from fungrad.programs.solvers.root import tangent_solver
@@ -119,15 +119,12 @@ def root_scalar(
 
 
 class RootOutcome(OptimizeResult):  # type: ignore[misc]
-    """A result of a search for a root, whose `flag` is found when it is asked for."""
+    """A result of a search for a root, whose `flag` is made when it is asked for, and asks for the value of `converged`."""
 
     def __missing__(self, key: str) -> Any:
         if key != "flag":
             raise KeyError(key)
-        done = needed_value(self["converged"])
-        if done is None:
-            return "see converged, whose value is not known here"
-        return "converged" if done else "convergence error"
+        return "converged" if self["converged"] else "convergence error"
 
 
 def _of_number(derivative: Any, args: tuple[Any, ...]) -> Any:

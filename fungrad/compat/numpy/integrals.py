@@ -1,0 +1,228 @@
+"""Integrals and differential equations of what is traced, with the signatures of `scipy.integrate`."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import fungrad.numpy as fnp
+from fungrad.compat.numpy.refusing import Unknown, refuse
+from fungrad.scipy.arguments import as_tuple
+
+__all__ = ["dblquad", "nquad", "odeint", "quad", "quad_vec", "tplquad"]
+
+Function = Callable[..., Any]
+
+_WEIGHTS: dict[str, Function] = {
+    "cos": lambda x, w: fnp.cos(w * x),
+    "sin": lambda x, w: fnp.sin(w * x),
+}
+_INSTEAD = {
+    "alg": "write the weight into the integrand, with a variable in which it is not singular",
+    "cauchy": "take f(x) - f(wvar) for f(x), which is not singular, and add f(wvar) * log(abs((b - wvar) / (a - wvar)))",
+}
+
+
+def quad(
+    func: Function,
+    a: Any,
+    b: Any,
+    args: Any = (),
+    full_output: Any = 0,
+    epsabs: float = 1.49e-8,
+    epsrel: float = 1.49e-8,
+    limit: int = 50,
+    points: Any = None,
+    weight: str | None = None,
+    wvar: Any = None,
+    wopts: Any = None,
+    maxp1: int = 50,
+    limlst: int = 50,
+    complex_func: bool = False,
+) -> Any:
+    """`scipy.integrate.quad` of what is traced."""
+    from fungrad.scipy import integrate
+
+    args = as_tuple(args)
+    integrand = func if weight is None else _weighted(func, (a, b), weight, wvar)
+    edges = _edges(a, b, points)
+    value: Any = 0.0
+    error: Any = 0.0
+    for low, high in itertools.pairwise(edges):
+        part = integrate.quad(integrand, low, high, args, epsabs=epsabs, epsrel=epsrel, limit=limit)
+        value, error = value + part[0], error + part[1]
+    if not full_output:
+        return value, error
+    return value, error, Unknown("quad")
+
+
+def _weighted(func: Function, limits: tuple[Any, Any], weight: str, wvar: Any) -> Function:
+    """Return an integrand with its weight."""
+    if weight not in _WEIGHTS:
+        kind = "cauchy" if weight == "cauchy" else "alg"
+        raise TypeError(
+            f"quad: weight={weight!r} cannot be used where something is traced: {_INSTEAD[kind]}"
+        )
+    if any(isinstance(x, float | int) and np.isinf(x) for x in limits):
+        raise TypeError(
+            f"quad: weight={weight!r} cannot be used over an infinite interval where something is traced: give finite limits"
+        )
+    factor = _WEIGHTS[weight]
+    return lambda x, *args: func(x, *args) * factor(x, wvar)
+
+
+def _edges(a: Any, b: Any, points: Any) -> list[Any]:
+    """Return the ends of the intervals that an integral is the sum over."""
+    if points is None:
+        return [a, b]
+    if any(isinstance(x, float | int) and np.isinf(x) for x in (a, b)):
+        raise ValueError("Infinity inputs cannot be used with break points.")
+    return [a, *fnp.sort(fnp.ravel(fnp.asarray(points))), b]
+
+
+def quad_vec(
+    f: Function,
+    a: Any,
+    b: Any,
+    epsabs: float = 1e-200,
+    epsrel: float = 1e-8,
+    norm: str = "2",
+    cache_size: float = 100e6,
+    limit: int = 10000,
+    workers: Any = 1,
+    points: Any = None,
+    quadrature: str | None = None,
+    full_output: bool = False,
+    *,
+    args: Any = (),
+) -> Any:
+    """`scipy.integrate.quad_vec` of what is traced; points are where it is to look closely, as it does by itself."""
+    from fungrad.scipy import integrate
+
+    found = integrate.quad_vec(f, a, b, epsabs, epsrel, limit=limit, args=args)
+    return (*found, Unknown("quad_vec")) if full_output else found
+
+
+def nquad(
+    func: Function, ranges: Any, args: Any = None, opts: Any = None, full_output: bool = False
+) -> Any:
+    """`scipy.integrate.nquad` of what is traced; the error is that of the outermost integral."""
+    ranges, n = [*ranges], len(ranges)
+    options = [*opts] if isinstance(opts, (list, tuple)) else [opts] * n
+    integral = func
+    for i, (limits, option) in enumerate(zip(ranges, options, strict=True)):
+        integral = _integrated(integral, i > 0, limits, option)
+    value, error = integral(*(() if args is None else as_tuple(args)))
+    return (value, error, Unknown("nquad")) if full_output else (value, error)
+
+
+def _integrated(func: Function, is_pair: bool, limits: Any, options: Any) -> Function:
+    """Return the integral over the first argument of a function, or of one that gives a pair of integral and error."""
+
+    def value(x: Any, *others: Any) -> Any:
+        computed = func(x, *others)
+        return computed[0] if is_pair else computed
+
+    def integral(*others: Any) -> Any:
+        ends = limits(*others) if callable(limits) else limits
+        given = options(*others) if callable(options) else options or {}
+        low, high = ends
+        return quad(value, low, high, others, **given)
+
+    return integral
+
+
+def dblquad(
+    func: Function,
+    a: Any,
+    b: Any,
+    gfun: Any,
+    hfun: Any,
+    args: Any = (),
+    epsabs: float = 1.49e-8,
+    epsrel: float = 1.49e-8,
+) -> Any:
+    """`scipy.integrate.dblquad` of what is traced."""
+    opts = {"epsabs": epsabs, "epsrel": epsrel}
+    return nquad(func, [_between(gfun, hfun, 1), (a, b)], args, opts)
+
+
+def tplquad(
+    func: Function,
+    a: Any,
+    b: Any,
+    gfun: Any,
+    hfun: Any,
+    qfun: Any,
+    rfun: Any,
+    args: Any = (),
+    epsabs: float = 1.49e-8,
+    epsrel: float = 1.49e-8,
+) -> Any:
+    """`scipy.integrate.tplquad` of what is traced."""
+
+    def innermost(y: Any, x: Any, *args: Any) -> Any:
+        return [f(x, y) if callable(f) else f for f in (qfun, rfun)]
+
+    opts = {"epsabs": epsabs, "epsrel": epsrel}
+    return nquad(func, [innermost, _between(gfun, hfun, 1), (a, b)], args, opts)
+
+
+def _between(low: Any, high: Any, count: int) -> Function:
+    """Return the limits as a function of the outer variables; each is a number or a function of the first `count`."""
+    return lambda *outer: tuple([f(*outer[:count]) if callable(f) else f for f in (low, high)])
+
+
+_ADVICE = {"tcrit": "integrate up to each of these times by a call of its own"}
+
+
+def odeint(
+    func: Function,
+    y0: Any,
+    t: Any,
+    args: Any = (),
+    Dfun: Any = None,
+    col_deriv: Any = 0,
+    full_output: Any = 0,
+    ml: Any = None,
+    mu: Any = None,
+    rtol: Any = None,
+    atol: Any = None,
+    tcrit: Any = None,
+    h0: float = 0.0,
+    hmax: float = 0.0,
+    hmin: float = 0.0,
+    ixpr: Any = 0,
+    mxstep: int = 0,
+    mxhnil: int = 0,
+    mxordn: int = 12,
+    mxords: int = 5,
+    printmessg: Any = 0,
+    tfirst: bool = False,
+) -> Any:
+    """`scipy.integrate.odeint` of what is traced, with its method and its tolerances; of several the least holds for all."""
+    from fungrad.programs.solvers.initial_value import Options
+    from fungrad.scipy.integrate.equations import Equation
+
+    refuse("odeint", _ADVICE, {"tcrit": tcrit})
+    args = as_tuple(args)
+
+    def slope(y: Any, t: Any) -> Any:
+        return fnp.asarray(func(t, y, *args) if tfirst else func(y, t, *args))
+
+    start = fnp.ravel(fnp.asarray(y0)) * 1.0
+    equation = Equation("odeint: func", slope, start, t)
+    relative, absolute = [float(np.min(1.49e-8 if x is None else x)) for x in (rtol, atol)]
+    settings = Options(
+        "LSODA",
+        relative,
+        absolute,
+        max_step=float(hmax) or np.inf,
+        max_steps=mxstep or np.inf,
+        first_step=float(h0) or None,
+    )
+    (states,) = equation.solve(settings)
+    return (states, Unknown("odeint")) if full_output else states
