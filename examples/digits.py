@@ -31,7 +31,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fungrad as fg
-import fungrad.numpy as fnp
 
 Array = Any  # a NumPy array, or whatever stands for one while a function is transformed
 Params = list[dict[str, Array]]  # for each layer its "weight" and its "bias"
@@ -99,7 +98,7 @@ def init_params(layers: tuple[int, ...] = LAYERS, seed: int = 0) -> Params:
     ]
 
 
-def log_probabilities(params: Params, image: Array, xp: ModuleType = fnp) -> Array:
+def log_probabilities(params: Params, image: Array, xp: ModuleType = np) -> Array:
     """Return the logarithm of the probability of each digit, for one image or for rows of them."""
     *hidden, last = params
     x = image
@@ -110,19 +109,19 @@ def log_probabilities(params: Params, image: Array, xp: ModuleType = fnp) -> Arr
     return scores - xp.log(xp.sum(xp.exp(scores), axis=-1, keepdims=True))
 
 
-def example_loss(params: Params, image: Array, target: Array, xp: ModuleType = fnp) -> Array:
+def example_loss(params: Params, image: Array, target: Array, xp: ModuleType = np) -> Array:
     """Return how surprised the network is by the right answer: the cross entropy."""
     return -xp.sum(target * log_probabilities(params, image, xp), axis=-1)
 
 
-def loss(params: Params, images: Array, targets: Array, xp: ModuleType = fnp) -> Array:
+def loss(params: Params, images: Array, targets: Array, xp: ModuleType = np) -> Array:
     """Return the mean cross entropy of a batch."""
     return xp.mean(example_loss(params, images, targets, xp))
 
 
 def accuracy(params: Params, images: Array, targets: Array) -> float:
     """Return the fraction of images that are read correctly."""
-    answers = log_probabilities(params, images, np).argmax(axis=-1)
+    answers = log_probabilities(params, images).argmax(axis=-1)
     return float(np.mean(answers == targets.argmax(axis=-1)))
 
 
@@ -247,7 +246,7 @@ def worst_mistakes(params: Params, digits: Digits, count: int) -> NDArray[np.int
     """
     every_loss = fg.jit(fg.vmap(example_loss, in_axes=(None, 0, 0)))
     losses = every_loss(params, digits.test_images, digits.test_targets)
-    answers = log_probabilities(params, digits.test_images, np).argmax(axis=-1)
+    answers = log_probabilities(params, digits.test_images).argmax(axis=-1)
     wrong = np.flatnonzero(answers != digits.test_targets.argmax(axis=-1))
     return wrong[np.argsort(-losses[wrong])][:count]
 
@@ -277,7 +276,7 @@ def draw(path: Path, params: Params, digits: Digits, history: History) -> None:
 
     right.suptitle("The worst mistakes")
     worst = worst_mistakes(params, digits, rows * columns)
-    chances = np.exp(log_probabilities(params, digits.test_images, np))
+    chances = np.exp(log_probabilities(params, digits.test_images))
     for axes in right.subplots(rows, columns).flat:
         axes.axis("off")
     for axes, index in zip(right.axes, worst, strict=False):
