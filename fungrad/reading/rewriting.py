@@ -30,6 +30,13 @@ METHODS = frozenset(
 CREATING = frozenset(id(getattr(np, name)) for name in stand_ins.CREATING)
 
 
+COMPUTING = frozenset(
+    [id(getattr(np, name)) for name in stand_ins.COMPUTING]
+    + [id(getattr(np.linalg, name)) for name in stand_ins.LINALG]
+)
+"""Functions of NumPy that take traced arrays by themselves, and lists of them by a stand-in."""
+
+
 def rewritten(node: Definition, function: FunctionType) -> tuple[Definition, dict[str, Any]]:
     """Return the definition of a function with what it needs put in, and the objects of the constants in that."""
     nodes = [*ast.walk(node)]
@@ -108,6 +115,8 @@ class Rewriter(Statements):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         target = self.scope.object_of(node.func)
         needs = self._needs(node.func, target)
+        if id(target) in COMPUTING and not any(map(self._may_be_list, node.args)):
+            needs = False  # NumPy hands it on by itself
         takes_functions = _takes_functions(target)
         creates = id(target) in CREATING
         shows, self.shows = self.shows, self.shows or _shows(node.func)
@@ -140,6 +149,15 @@ class Rewriter(Statements):
             owner = function.value
             return isinstance(owner, ast.Name) and owner.id in ("self", "cls")
         return may_need(target)
+
+    def _may_be_list(self, x: ast.expr) -> bool:
+        """Whether an argument may be a list of traced arrays, which NumPy does not hand on."""
+        if isinstance(x, ast.BinOp):
+            return self._may_be_list(x.left) and self._may_be_list(x.right)
+        if isinstance(x, ast.Call):
+            target = self.scope.object_of(x.func)
+            return not isinstance(target, np.ufunc) and id(target) not in COMPUTING
+        return not isinstance(x, ast.Constant | ast.UnaryOp | ast.Compare)
 
     def _callback(self, x: ast.expr) -> ast.expr:
         """Return an argument that is a function of the user's by name as the one that was read."""

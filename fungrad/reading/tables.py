@@ -144,9 +144,13 @@ def _of_math(name: str, home: str, ours: str, module: Any = math) -> Callable[[]
     return make
 
 
+_HOMES = {"builtin": "fungrad.reading.builtin", "numbers": "fungrad.reading.numbers"}
+"""Modules of stand-ins, which are imported when one of their functions is called."""
+
+
 def _of(module: str, name: str) -> Callable[[], Function]:
     """Return what looks up a stand-in in a module beside this."""
-    return lambda: getattr(importlib.import_module(f"fungrad.reading.{module}"), name)  # type: ignore[no-any-return]
+    return lambda: getattr(importlib.import_module(_HOMES[module]), name)  # type: ignore[no-any-return]
 
 
 def _makers() -> Iterator[tuple[Any, Callable[[], Function]]]:
