@@ -40,21 +40,21 @@ def communicates(primitive: Primitive, name: Hashable) -> bool:
 
 
 def groups_of(rows: Numbers, seen_as: SeenAs = None) -> list[Numbers]:
-    """Return the positions of rows in groups of such as are alike in what Python sees of them, the group of row 0 first.
+    """Return the positions of rows in groups of such as are alike in what Python sees of them, the group of row 0 first; none if all are.
 
     Alike is what has the same bits: what Python makes of these can be different.
     """
     n = len(rows)
-    if seen_as is bool:
+    if seen_as is bool and rows.dtype.kind != "b":
         rows = rows != 0
     elif seen_as is int and rows.dtype.kind == "f":
         rows = np.trunc(rows)
     if n == 1 or not rows.size:
-        return [np.arange(n)]
+        return []
     as_bytes = np.ascontiguousarray(rows).reshape(n, -1).view(np.uint8)
-    width = as_bytes.shape[1]
     if (as_bytes == as_bytes[0]).all():
-        return [np.arange(n)]
+        return []
+    width = as_bytes.shape[1]
     if width in (1, 2, 4, 8):
         keys: Any = as_bytes.view(f"u{width}").reshape(n)
     else:

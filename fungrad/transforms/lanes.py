@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Hashable, Sequence
-from contextlib import ExitStack
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -125,7 +124,8 @@ class Way:
         """Return the value of a variable in the first lane, and leave the lanes in which it is another; None if it has none."""
         if not len(self.lanes):
             return None
-        with self._computing():
+        trace = self._trace
+        with holding(current_trace, trace.outer), evaluating(trace):
             self._compute(variable)
             batch, mapped = self._value(variable)
         value = asked(batch, seen_as)
@@ -134,16 +134,9 @@ class Way:
         if not mapped:
             return value
         groups = groups_of(to_host(value), seen_as)
-        if len(groups) > 1:
+        if groups:
             self._part(groups, variable)
         return value[0]
-
-    def _computing(self) -> ExitStack:
-        """Return the context in which values are computed: that in which the function was mapped."""
-        stack = ExitStack()
-        stack.enter_context(holding(current_trace, self._trace.outer))
-        stack.enter_context(evaluating(self._trace))
-        return stack
 
     def _value(self, variable: int) -> tuple[Any, bool]:
         """Return what is known of a variable, of these lanes, and whether it has the batch axis."""
@@ -239,7 +232,8 @@ class Way:
 
     def results(self, outputs: Sequence[int], axes: Sequence[int | None]) -> list[Any]:
         """Return the results of the function, of these lanes, which lie along `axes`; the effects happen."""
-        with self._computing():
+        trace = self._trace
+        with holding(current_trace, trace.outer), evaluating(trace):
             return self._run(self._needed(outputs, True), outputs, axes)[0]
 
     def _run(

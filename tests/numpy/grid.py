@@ -27,14 +27,9 @@ from tests.numpy.checker import Call, Case
 PAGE = Path(__file__).parents[2] / "docs" / "numpy.md"
 CELLS = ("eager", "jit", "jvp", "vjp", "vmap", "cupy")
 
-_LENGTH = "how many elements there are depends on values"
 GAPS: dict[tuple[str, str], str] = {}
 """For each cell that does not work, why."""
 
-for _cell in ("jit", "vmap"):
-    GAPS["trim_zeros", _cell] = _LENGTH
-    GAPS["asarray_chkfinite", _cell] = "whether it raises an error depends on values"
-GAPS["arange", "vmap"] = f"{_LENGTH} of the ends"
 for _cell in ("jvp", "vjp"):
     GAPS["nextafter", _cell] = (
         "a step to the next number, which differences cannot show; its derivative is taken to be 0"
