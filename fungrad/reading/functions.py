@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import sys
@@ -97,7 +98,9 @@ def _made(function: FunctionType) -> Reading:
     if is_left_alone(function.__module__, code.co_filename):
         return Reading(code, None, OF_LIBRARY)
     try:
-        node, constants = rewritten(likely_definition(code, function.__globals__), function)
+        # A copy: the tree of a file may be kept, and what is put in is written into it.
+        definition = copy.deepcopy(likely_definition(code, function.__globals__))
+        node, constants = rewritten(definition, function)
         if not constants:
             return Reading(code, None, NEEDS_NOTHING)
         _, imported = definition_of(code, function.__globals__)  # checked against the code
