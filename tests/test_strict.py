@@ -88,7 +88,7 @@ def warned(call, action="always"):
 
 
 @pytest.mark.parametrize("name", CONVERSIONS)
-def test_constants_made_of_traced_numbers_are_reported(name):
+def test_constants_made_of_traced_numbers_are_reported(name, as_written):
     f, x, words = CONVERSIONS[name]
     left = name != "of an outer argument"  # by it, nothing is left of the derivative
     assert bool(warned(lambda: fg.grad(f)(x))) is not left
@@ -103,7 +103,7 @@ def test_constants_made_of_traced_numbers_are_reported(name):
 
 @pytest.mark.parametrize("name", QUESTIONS)
 @pytest.mark.parametrize("transform", [fg.grad, fg.jit])
-def test_questions_that_a_tracer_answers_otherwise_are_reported(name, transform):
+def test_questions_that_a_tracer_answers_otherwise_are_reported(name, transform, as_written):
     f, x, words = QUESTIONS[name]
     assert not warned(lambda: transform(f)(x))
     with fg.strict_conversions():
@@ -113,7 +113,7 @@ def test_questions_that_a_tracer_answers_otherwise_are_reported(name, transform)
     assert all(w.filename == __file__ and w.lineno in lines_of(f.__code__) for w in found)
 
 
-def test_questions_within_vmap():
+def test_questions_within_vmap(as_written):
     f = lambda x: x.sum() if isinstance(x, np.ndarray) else x.min()
     with fg.strict_conversions():
         assert len(warned(lambda: fg.vmap(f)(X[None]))) == 1
@@ -121,13 +121,13 @@ def test_questions_within_vmap():
 
 
 @pytest.mark.parametrize("name", QUIET)
-def test_what_is_not_reported(name):
+def test_what_is_not_reported(name, as_written):
     f, x = QUIET[name]
     with fg.strict_conversions():
         assert not warned(lambda: fg.grad(f)(x))
 
 
-def test_once_per_line_and_as_an_error():
+def test_once_per_line_and_as_an_error(as_written):
     f = lambda x: x * float(x)
     with fg.strict_conversions():
         assert len(warned(lambda: [fg.grad(f)(2.0) for _ in range(3)], "default")) == 1
@@ -137,7 +137,7 @@ def test_once_per_line_and_as_an_error():
                 fg.grad(f)(2.0)
 
 
-def test_the_check_is_of_the_thread_that_asks_for_it():
+def test_the_check_is_of_the_thread_that_asks_for_it(as_written):
     found = []
     run = lambda: found.extend(warned(lambda: fg.grad(lambda x: x * float(x))(2.0)))
     with fg.strict_conversions():
@@ -177,7 +177,7 @@ CUT = {
 
 
 @pytest.mark.parametrize("name", CUT)
-def test_a_result_that_does_not_depend_on_a_leaf(name):
+def test_a_result_that_does_not_depend_on_a_leaf(name, as_written):
     f, x, words = CUT[name]
     ones = fg.tree.map(fnp.ones_like, x)
     for transform in (
@@ -238,7 +238,7 @@ def cutting(what):
 
 @pytest.mark.parametrize("what", [float, complex, lambda x: x.item(), lambda x: x.tolist()])
 @pytest.mark.parametrize("transform", [fg.grad, lambda f: lambda x: fg.vjp(f, x)[1](1.0)])
-def test_a_line_that_leaves_nothing_of_a_derivative_is_told(what, transform):
+def test_a_line_that_leaves_nothing_of_a_derivative_is_told(what, transform, as_written):
     f = cutting(what)
     g = (lambda x: fnp.real(f(x))) if what is complex else f
     with pytest.warns(fg.StrictConversionWarning, match="the derivative is 0") as caught:
@@ -246,7 +246,7 @@ def test_a_line_that_leaves_nothing_of_a_derivative_is_told(what, transform):
     assert caught[0].filename == __file__
 
 
-def test_of_several_leaves_those_that_are_cut_are_told():
+def test_of_several_leaves_those_that_are_cut_are_told(as_written):
     with pytest.warns(fg.StrictConversionWarning, match=r"x\.item\(\) makes a constant"):
         fg.grad(lambda p: p["a"] * 2 + p["b"].item())({"a": 1.0, "b": 2.0})
 
@@ -261,7 +261,7 @@ def test_of_several_leaves_those_that_are_cut_are_told():
         lambda x: (print(float(x), file=io.StringIO()), x)[1],
     ],
 )
-def test_nothing_is_told_of_other_conversions(f):
+def test_nothing_is_told_of_other_conversions(f, as_written):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fg.grad(f)(2.0)

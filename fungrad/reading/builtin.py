@@ -69,7 +69,8 @@ def of_int(*args: Any, **kwargs: Any) -> Any:
 
 def of_complex(*args: Any, **kwargs: Any) -> Any:
     """`complex` of what is traced: a traced number."""
-    if kwargs or Tracer not in map(type, args):
+    traced = [x for x in args if type(x) is Tracer]
+    if kwargs or not traced or any(x.size != 1 for x in traced):
         return complex(*args, **kwargs)
     first = COMPLEX(number(args[0])) if type(args[0]) is Tracer else args[0]
     return first + 1j * args[1] if len(args) == 2 else first

@@ -7,7 +7,7 @@ import functools
 import inspect
 import sys
 import weakref
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -138,6 +138,9 @@ def read(function: Any) -> Any:
         if inner is function.func:
             return function
         return functools.partial(inner, *function.args, **function.keywords)
+    if kind is BuiltinFunctionType:  # math.sin itself, say
+        stand_in = stand_in_of(function)
+        return function if stand_in is None else stand_in
     return function
 
 

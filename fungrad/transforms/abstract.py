@@ -165,7 +165,8 @@ def trace_abstractly(
         traced, new_kwargs = tree.unflatten(structure, tracers)
         rest = iter(traced)
         new_args = [x if i in fixed else next(rest) for i, x in enumerate(args)]
-        out_leaves, out_structure = tree.flatten(as_read(fun)(*new_args, **new_kwargs))
+        run = as_read(fun)  # under a name: errors look up which function is called here
+        out_leaves, out_structure = tree.flatten(run(*new_args, **new_kwargs))
         if shapes_alone:  # of what stands for an array, these are known
             out_leaves = [full(x.type, 0) if type(x) in STANDING else x for x in out_leaves]
         expr = trace.expr(output_variables(trace, out_leaves, label))

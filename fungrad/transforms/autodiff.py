@@ -54,7 +54,8 @@ class Traced:
             trace.new_input(t, as_operand(x)) for x, t in zip(leaves, self.types, strict=True)
         ]
         self.xp = trace.xp  # the library of the arguments
-        result = as_read(fun)(*tree.unflatten(structure, tracers))
+        run = as_read(fun)  # under a name: errors look up which function is called here
+        result = run(*tree.unflatten(structure, tracers))
         value, aux = split_aux(result, label) if has_aux else (result, None)
         out_leaves, self.out_structure = tree.flatten(value)
         self.order = tree.key_order((args, value))
@@ -341,7 +342,8 @@ def linear_transpose(
             )
     with Trace(label) as trace:
         tracers = [trace.new_input(tangent_type(t)) for t in types]
-        out_leaves, out_structure = tree.flatten(as_read(fun)(*tree.unflatten(structure, tracers)))
+        run = as_read(fun)  # under a name: errors look up which function is called here
+        out_leaves, out_structure = tree.flatten(run(*tree.unflatten(structure, tracers)))
         outputs = output_variables(trace, out_leaves, label)
         out_types = [trace.types[v] for v in outputs]
 

@@ -205,7 +205,8 @@ def _transformed(
                     operand = x if as_it_is else as_operand(x)
                     traced[i] = trace.new_input(types[i], operand)
             rebuilt = tree.unflatten(structure, traced)
-            value = as_read(fun)(*which.replaced(args, positions, rebuilt), **kwargs)
+            run = as_read(fun)  # under a name: errors look up which function is called here
+            value = run(*which.replaced(args, positions, rebuilt), **kwargs)
             results = [value]
             if has_aux:
                 value, returned = split_aux(value, label)

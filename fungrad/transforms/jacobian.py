@@ -39,7 +39,8 @@ def _partial(
     differentiable(types, chosen, positions, label, holomorphic, allow_int)
 
     def of_chosen(chosen: Any) -> Any:
-        return as_read(fun)(*which.replaced(args, positions, chosen), **kwargs)
+        run = as_read(fun)  # under a name: errors look up which function is called here
+        return run(*which.replaced(args, positions, chosen), **kwargs)
 
     of_chosen.__name__ = f"{name_of(fun)} of argnums {argnums}"
     return of_chosen, chosen[0] if which.single else chosen

@@ -121,6 +121,9 @@ class Making:
         results, structure = tree.flatten(self._called(traced))
         for i, x in enumerate(results):
             if type(x) is not Tracer:
+                if hasattr(type(x), "taken_elements"):  # of an array, by a mask that had no value
+                    results[i] = x.taken_elements()
+                    continue
                 if not is_array(x):
                     raise no_result(x, self.label)
                 results[i] = trace.lift(x)

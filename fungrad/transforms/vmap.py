@@ -167,7 +167,8 @@ def _run(
     args, kwargs = tree.unflatten(structure, [*traced])
     trace.way = None if lanes is None else Way(trace, lanes, place)
     with opened(trace.mapping[3], trace.mapping[0], trace):
-        result = as_read(fun)(*args, **kwargs)
+        run = as_read(fun)  # under a name: errors look up which function is called here
+        result = run(*args, **kwargs)
     out_leaves, out_structure = tree.flatten(result)
     label = trace.label
     outputs = output_variables(trace, out_leaves, label)

@@ -39,7 +39,7 @@ MUTANTS = (
     ),
     Mutant(
         "jit-value-dependence-cached",
-        "fungrad/transforms/jit.py",
+        "fungrad/transforms/making.py",
         "        if captured or trace.depends_on < trace.level:\n",
         "        if captured:\n",
         "a program that depends on a value that Python saw outside of it is kept",

@@ -25,7 +25,7 @@ def test_make_expr_of_a_small_function():
     assert fg.make_jaxpr is fg.make_expr
 
 
-def test_values_are_not_needed_nor_known():
+def test_values_are_not_needed_nor_known(as_written):
     expr = fg.make_expr(lambda x: x * 2)(S((4,), np.float32))
     assert [str(t) for t in expr.output_types] == ["float32[4]"]
     with pytest.raises(fg.ConcretizationError):

@@ -174,7 +174,7 @@ TRANSFORMS = {
 
 
 @pytest.mark.parametrize("name", TRANSFORMS)
-def test_compiled_functions_that_lose_the_derivative_are_refused(name):
+def test_compiled_functions_that_lose_the_derivative_are_refused(name, as_written):
     """Also where it is fungrad that calls them."""
     for f in (math.sin, functools.partial(math.pow, 2.0)):
         with pytest.raises(fg.LostDerivativeError, match=r"fnp\.sqrt instead of math\.sqrt"):
@@ -287,7 +287,7 @@ def exception_of(package, message):
         ("torch", r"t\.detach\(\)\.numpy\(\)"),
     ],
 )
-def test_errors_of_libraries_that_meet_a_tracer(package, advice):
+def test_errors_of_libraries_that_meet_a_tracer(package, advice, as_written):
     def f(x):
         raise exception_of(package, f"cannot determine the type of {type(x)}")
 

@@ -184,7 +184,7 @@ def test_small_ones(as_written):
     assert not core.nonempty_axis_env()
 
 
-def test_an_array_is_one_constant_where_it_is_used_several_times():
+def test_an_array_is_one_constant_where_it_is_used_several_times(as_written):
     """In the order of use, whether arrays or tracers are closed over: functions that are alike have constants that are."""
     a, b = np.array([2.0]), np.ones(3)
 

@@ -72,7 +72,7 @@ def test_the_user_s_own_line_is_named_and_the_library(library, transform, as_wri
     assert "function of the same name" not in message
 
 
-def test_the_advice_fits_a_library(library):
+def test_the_advice_fits_a_library(library, as_written):
     def f(x):
         library.fill(x[0])  # HERE
         return fnp.sum(x)
@@ -102,7 +102,7 @@ def test_what_the_advice_says_works(library):
     np.testing.assert_array_equal(seen, [np.ones(3), np.arange(3.0)])
 
 
-def test_a_function_of_a_library_that_is_transformed_is_the_user_s(library):
+def test_a_function_of_a_library_that_is_transformed_is_the_user_s(library, as_written):
     message = message_of(lambda: fg.grad(library.loss)(np.ones(3)))
     assert "at convert.py:5 (in to_array)" in message
     assert "fungrad.numpy" in message
@@ -189,7 +189,7 @@ def cached(x):
         lambda x: x * len({x, 1}),  # HERE
     ],
 )
-def test_a_tracer_is_no_key(f, transform):
+def test_a_tracer_is_no_key(f, transform, as_written):
     message = message_of(lambda: transform(f)(1.0))
     assert "unhashable type: 'Tracer'\n" in message  # from Python 3.14 on with words in front
     assert f"at {HERE}:{line_of(f)} (in <lambda>)" in message
@@ -213,7 +213,7 @@ def test_a_tracer_is_no_key(f, transform):
         (lambda x: statistics.mean(x), r"'Tracer'(.|\n)*function of fungrad\.numpy"),
     ],
 )
-def test_errors_of_others_on_tracers_get_a_hint(f, words, transform):
+def test_errors_of_others_on_tracers_get_a_hint(f, words, transform, as_written):
     assert re.search(words, message_of(lambda: transform(f)(np.ones(3))))
 
 

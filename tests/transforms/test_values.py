@@ -207,7 +207,7 @@ def test_bisection_and_a_priority_queue():
 # Showing values
 
 
-def test_print_and_formats(capsys):
+def test_print_and_formats(capsys, as_written):
     seen = []
 
     def f(x):
@@ -583,7 +583,7 @@ def test_a_captured_array_changed_after_a_value_was_asked():
     np.testing.assert_array_equal(fg.grad(f)(np.ones(2)), [10, 20])
 
 
-def test_a_numpy_array_made_of_traced_integers_is_a_copy():
+def test_a_numpy_array_made_of_traced_integers_is_a_copy(as_written):
     def f(x):
         whole = x.astype(int)
         taken = np.asarray(whole)
