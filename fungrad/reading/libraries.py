@@ -52,4 +52,7 @@ def may_need(x: Any) -> bool:
         )
     if isinstance(x, np.ufunc | BuiltinFunctionType | Portable):
         return False
-    return (type(x).__module__ or "").partition(".")[0] not in ("numpy", "fungrad", "builtins")
+    home = type(x).__module__ or ""
+    if home.startswith("numpy.polynomial."):  # polynomials, which are called
+        return True
+    return home.partition(".")[0] not in ("numpy", "fungrad", "builtins")
