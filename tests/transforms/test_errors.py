@@ -368,10 +368,20 @@ def test_what_flat_says_of_other_objects_is_numpy_s(as_written):
     def f(x):
         c = np.ones(3)
         with contextlib.suppress(ValueError):
-            c.flat[0] = x
-        c.flat[0] = "a"
+            c.flat[0] = x  # HERE
+        if wrong:
+            c.flat[0] = "a"
+        return x
 
-    assert type(caught(lambda: fg.jit(f)(1.0), ValueError)) is ValueError
+    for wrong in (True, False):  # noqa: B007 - read by f: what was swallowed comes first
+        message = str(caught(lambda: fg.jit(f)(1.0), fg.LostDerivativeError))
+        assert f"test_errors.py:{line_of(f)} (in f)" in message
+
+    def g(x):
+        np.ones(3).flat[0] = "a"
+        return x
+
+    assert type(caught(lambda: fg.jit(g)(1.0), ValueError)) is ValueError
 
 
 def test_asarray_names_the_line(as_written):
@@ -867,7 +877,7 @@ def unpacked_numbers(x):
         lambda x: np.fromiter((v * v for v in [x, x]), float).sum(),
     ],
 )
-def test_compiled_functions_do_not_lose_a_derivative(f):
+def test_compiled_functions_do_not_lose_a_derivative(f, as_written):
     with pytest.raises(TypeError, match="would be lost"):
         fg.grad(f)(4.0)
 
@@ -886,7 +896,7 @@ def test_compiled_functions_do_not_lose_a_derivative(f):
         unpacked_numbers,
     ],
 )
-def test_a_number_that_is_asked_for_is_a_constant(f):
+def test_a_number_that_is_asked_for_is_a_constant(f, as_written):
     assert fg.grad(f)(4.0) == 4.0
 
 
