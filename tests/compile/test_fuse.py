@@ -311,7 +311,7 @@ def test_short_inner_loops_are_left_to_numpy():
     assert fused(lambda x: x * 2 + 1, np.ones((1000, 2)))[1] != []  # its axes are one loop
 
 
-def test_a_kernel_is_not_larger_than_the_largest(monkeypatch):
+def test_a_kernel_is_not_larger_than_the_largest(monkeypatch, as_written):
     monkeypatch.setattr(fusing, "LARGEST", 10)
     kept, kernels = fused(lambda x: _alternating(x, 45), X * 0.1)
     assert kept == ["kernel"] * 5

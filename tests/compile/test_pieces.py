@@ -121,7 +121,7 @@ def test_what_is_shown_of_a_long_program(monkeypatch):
     np.testing.assert_array_equal(g(X, X), f(X, X))
 
 
-def test_what_is_shown_is_what_runs(short):
+def test_what_is_shown_is_what_runs(short, as_written):
     def f(x):
         for i in range(20):
             x = fnp.sin(x) + i

@@ -255,7 +255,10 @@ def test_lines_know_where_they_come_from():
     (function,) = source.functions
     assert len(lines) == len(function.origins)
     assert [o[0].name for o in function.origins if o] == ["sin", "multiply"]
-    assert all(o[1][0] is f.__code__ for o in function.origins if o)
+    origins = [o[1] for o in function.origins if o]
+    assert {(code.co_name, code.co_filename) for code, _ in origins} == {("f", __file__)}
+    lines = [list(code.co_positions())[offset // 2][0] for code, offset in origins]
+    assert [n - f.__code__.co_firstlineno for n in lines] == [1, 2]
 
 
 def test_what_is_chosen_of_arrays_without_axes_is_no_view_of_an_argument():

@@ -308,7 +308,7 @@ def test_where_fungrad_has_no_such_function_rules_are_named():
         fg.grad(f)(0.7)
 
 
-def test_errors_that_users_raise_from_ours_are_theirs():
+def test_errors_that_users_raise_from_ours_are_theirs(as_written):
     def f(x):
         try:
             return np.asarray(x)

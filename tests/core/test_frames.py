@@ -114,7 +114,7 @@ def test_what_is_written(f, called, asks, traced):
         assert {*spy.seen} == {(called, asks)}
 
 
-def test_a_conversion_in_a_line_that_ran_often_is_refused():
+def test_a_conversion_in_a_line_that_ran_often_is_refused(as_written):
     def f(x):
         return math.sqrt(x) * x
 

@@ -131,7 +131,7 @@ def test_values(value, text):
     assert format_value(value) == text
 
 
-def test_long_programs_print():
+def test_long_programs_print(as_written):
     def long(x):
         for _ in range(3000):
             x = x * x

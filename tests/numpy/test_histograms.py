@@ -77,11 +77,21 @@ def test_gradient_by_weights_is_where_they_are_counted():
     np.testing.assert_array_equal(hessian, 2.0 * (side[:, None] == side))
 
 
-def test_values_are_needed():
+def test_values_are_needed(as_written):
     with pytest.raises(fg.ConcretizationError, match=r"bincount\(x, weights, length=n\)"):
         fg.jit(fnp.bincount)(I)
     with pytest.raises(fg.ConcretizationError, match="Give the number of bins in place of 'auto'"):
         fg.jit(lambda x: fnp.histogram(x, "auto"))(V)
+
+
+def test_numbers_of_bins_that_depend_on_values():
+    bincount, histogram = fg.jit(fnp.bincount), fg.jit(lambda x: fnp.histogram(x, "auto"))
+    for scale in (1, 3, 1):
+        np.testing.assert_array_equal(bincount(I * scale), np.bincount(I * scale))
+        for found, expected in zip(
+            histogram(V**scale), np.histogram(V**scale, "auto"), strict=True
+        ):
+            np.testing.assert_allclose(found, expected)
 
 
 def test_edges_are_checked_where_they_are_known():

@@ -8,6 +8,7 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
+from fungrad.core.config import setting
 
 X = np.array([[0.3, -1.2, 0.7, 2.1], [1.5, 0.4, -0.6, 0.9], [-0.2, 1.1, 0.8, -1.7]])
 
@@ -627,7 +628,8 @@ def test_updates_through_a_mask():
         return a
 
     np.testing.assert_array_equal(fg.vjp(f, X)[0], f(X))
-    with pytest.raises(fg.ConcretizationError, match="where"):
+    np.testing.assert_array_equal(fg.jit(f)(X), f(X))
+    with setting(reading=False), pytest.raises(fg.ConcretizationError, match="where"):
         fg.jit(f)(X)
 
 
@@ -728,14 +730,18 @@ def test_constants_have_values_where_arguments_have_none():
 
     np.testing.assert_array_equal(fg.jit(f)(np.arange(8.0)), np.arange(4.0) * 7)
     np.testing.assert_array_equal(fg.vmap(f)(np.ones((2, 8))), np.full((2, 4), 7.0))
-    with pytest.raises(fg.ConcretizationError):
-        fg.jit(lambda x: x if fnp.arange(3).sum() < x else -x)(1.0)
+    by_argument = lambda x: x if fnp.arange(3).sum() < x else -x
+    assert fg.jit(by_argument)(1.0) == -1
+    with setting(reading=False), pytest.raises(fg.ConcretizationError):
+        fg.jit(by_argument)(1.0)
     # What comes from an enclosing function has a value if that has one.
     outer = lambda y: (
         fg.vmap(lambda x: x * 2 if (y * fnp.ones(3)).sum() > 0 else x)(fnp.ones(2)) * y
     )
     np.testing.assert_array_equal(fg.jacobian(outer)(3.0), [2.0, 2.0])
-    with pytest.raises(fg.ConcretizationError):
+    np.testing.assert_array_equal(fg.jit(outer)(3.0), [6.0, 6.0])
+    np.testing.assert_array_equal(fg.jit(outer)(-3.0), [-3.0, -3.0])
+    with setting(reading=False), pytest.raises(fg.ConcretizationError):
         fg.jit(outer)(3.0)
 
 

@@ -212,10 +212,31 @@ A, M = np.arange(3.0), np.arange(12.0).reshape(4, 3)
     ],
     ids=lambda x: x if isinstance(x, str) else "",
 )
-def test_methods_of_plain_arrays_name_what_to_write(f, instead):
+def test_methods_of_plain_arrays_name_what_to_write(f, instead, as_written):
     with pytest.raises((fg.LostDerivativeError, fg.ConcretizationError)) as caught:
         fg.jit(f)(X)
     assert instead in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: A.dot(x),
+        lambda x: A.searchsorted(x),
+        lambda x: M.dot(x * 2),
+        lambda x: A.take(x.argmax()),
+        lambda x: A.repeat(x.argmax()),
+        lambda x: A.compress(x > 1),
+        lambda x: A.max(initial=x[0]),
+        lambda x: M[x.argmax()],
+        lambda x: M[x.argmax(), 1],
+        lambda x: A[x > 1],
+    ],
+)
+def test_methods_of_plain_arrays_of_values_that_jit_knows(f):
+    jitted = fg.jit(f)
+    for x in (X, X[::-1].copy(), X):
+        np.testing.assert_array_equal(jitted(x), f(x))
 
 
 def test_what_the_messages_say_works():

@@ -10,6 +10,7 @@ import scipy.linalg
 import fungrad as fg
 import fungrad.numpy as fnp
 import fungrad.scipy.linalg as fsl
+from fungrad.core.config import setting
 from fungrad.numpy.rules import traced_functions
 from tests.folding import each
 from tests.numpy.checker import check_function
@@ -324,7 +325,10 @@ def test_bases_of_ranges_and_kernels():
         np.testing.assert_allclose(value, onto(scipys, a), atol=1e-12)
         ahead, behind = [onto(scipys, a + s * 1e-6 * t) for s in (1, -1)]
         np.testing.assert_allclose(moved, (ahead - behind) / 2e-6, atol=1e-7)
-        with pytest.raises(fg.ConcretizationError):
+        jitted = fg.jit(lambda a, f=f: onto(f, a))
+        for b in (a, a + 2 * t):
+            np.testing.assert_allclose(jitted(b), onto(scipys, b), atol=1e-12)
+        with setting(reading=False), pytest.raises(fg.ConcretizationError):
             fg.jit(f)(a)
 
 

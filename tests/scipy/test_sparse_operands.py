@@ -111,7 +111,7 @@ def test_a_matrix_of_another_structure_is_traced_anew():
         (scipy.sparse.linalg.spsolve, r"call fungrad\.scipy\.sparse\.linalg\.spsolve"),
     ],
 )
-def test_what_is_refused_says_what_to_write(f, advice):
+def test_what_is_refused_says_what_to_write(f, advice, as_written):
     a = scipy.sparse.csc_array(DENSE)
     with pytest.raises(fg.LostDerivativeError, match=advice):
         fg.grad(lambda x: f(a, x).sum())(X)
@@ -120,6 +120,14 @@ def test_what_is_refused_says_what_to_write(f, advice):
     )
     product = lambda x: (scipy.sparse.csr_array(a) * x).sum()
     np.testing.assert_allclose(fg.grad(product)(X), DENSE.sum(0))
+
+
+def test_products_and_solutions_by_scipys_own_functions():
+    a = scipy.sparse.csc_array(DENSE)
+    np.testing.assert_allclose(fg.grad(lambda x: a.multiply(x).sum())(X), DENSE.sum(0))
+    np.testing.assert_allclose(
+        fg.grad(lambda x: scipy.sparse.linalg.spsolve(a, x).sum())(X), np.linalg.inv(DENSE).sum(0)
+    )
 
 
 def test_traced_matrices_are_refused_by_scipys_functions():

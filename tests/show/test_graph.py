@@ -344,7 +344,7 @@ def stands_for(scene):
     return sum([node.equations for node in scene.nodes]) + more
 
 
-def test_repetitions_are_drawn_once():
+def test_repetitions_are_drawn_once(as_written):
     drawing = graph(repeated(1700))(np.ones(3))
     assert len(drawing.expr.equations) > 5000
     assert len(drawing.scene.nodes) < 15
@@ -628,7 +628,7 @@ def test_layouts(seed):
         assert x + w <= a + 1e-9 or a + c <= x + 1e-9 or y + h <= b or b + d <= y
 
 
-def test_long_edges_end_in_stubs():
+def test_long_edges_end_in_stubs(as_written):
     def f(x, y):
         for i in range(20):
             x = fnp.sin(x) if i % 2 else fnp.cos(x)

@@ -9,6 +9,7 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax
 from fungrad.compile.targets import host
+from fungrad.core.config import setting
 
 NAMES = ["expression", "simplified", "schedule", "code", "kernels"]
 
@@ -99,5 +100,7 @@ def test_no_arguments_and_errors():
     assert fg.show.stages(lambda: np.ones(3))()["expression"].size == "0 equations"
     with pytest.raises(TypeError, match="show"):
         fg.show.stages(3)
-    with pytest.raises(fg.ConcretizationError):
-        fg.show.stages(lambda x: x if x > 0 else -x)(1.0)
+    branching = fg.show.stages(lambda x: x if x > 0 else -x)
+    assert "cond" in branching(1.0)["expression"].text
+    with setting(reading=False), pytest.raises(fg.ConcretizationError):
+        branching(1.0)

@@ -194,7 +194,7 @@ def test_without_rich_it_prints_text(monkeypatch, capsys):
     assert capsys.readouterr().out == f"{table}\n"
 
 
-def test_long_tables_say_how_many_rows_they_leave_out():
+def test_long_tables_say_how_many_rows_they_leave_out(as_written):
     def f(x):
         for _ in range(150):
             x = fnp.sin(x) + 1

@@ -193,7 +193,7 @@ def curve_fit(
     ...     return optimize.curve_fit(lambda t, a, k: a * fnp.exp(-k * t), t, y, [1.0, 1.0])[0][1]
     >>> y = 3 * np.exp(-2 * t)
     >>> print(rate(y).round(6), fg.grad(rate)(y).round(3))
-    2.0 [ 0.279 -0.535 -0.56  -0.447 -0.323]
+    2.0 [ 0.62  -0.31  -0.604 -0.619 -0.529]
     """
     if not is_plain(xdata, ydata, p0, sigma, sides(bounds)):
         fit = Fit(f"curve_fit({name_of(f)})", f, xdata, ydata, sigma, _start(f, p0, bounds))
