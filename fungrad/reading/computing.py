@@ -3,10 +3,47 @@
 from __future__ import annotations
 
 import ast
+import builtins
 
 from fungrad.reading.sites import NotRecorded
 
-__all__ = ["FRAMES", "check_strict"]
+__all__ = ["FRAMES", "PURE", "WRITING", "check_strict"]
+
+WRITING = frozenset(
+    [
+        "copyto",
+        "fill_diagonal",
+        "place",
+        "put",
+        "put_along_axis",
+        "putmask",
+        "save",
+        "savetxt",
+        "savez",
+    ]
+)
+"""Functions of NumPy that write to what they are given, or elsewhere."""
+
+PURE = frozenset(
+    id(getattr(builtins, name))
+    for name in (
+        *("abs", "all", "any", "bool", "callable", "chr", "complex", "dict", "divmod", "enumerate"),
+        *(
+            "float",
+            "format",
+            "frozenset",
+            "getattr",
+            "hasattr",
+            "id",
+            "int",
+            "isinstance",
+            "issubclass",
+        ),
+        *("len", "list", "max", "min", "ord", "pow", "range", "repr", "reversed", "round", "set"),
+        *("slice", "sorted", "str", "sum", "tuple", "type", "zip", "map", "filter", "iter"),
+    )
+)
+"""Functions of Python that do nothing but compute."""
 
 REFUSED = (
     *(ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom, ast.ClassDef, ast.Try, ast.With),

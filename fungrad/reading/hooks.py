@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.config import convention
 from fungrad.core.reading import tell
-from fungrad.core.tracer import Tracer, current_trace
+from fungrad.core.tracer import Tracer, current_trace, innermost_trace
+from fungrad.core.types import is_array, type_of
+from fungrad.primitives.elementwise import Cast
 from fungrad.reading import functions, strict
 from fungrad.reading.registry import HOOKS
 from fungrad.reading.rows import Rows, rows
@@ -40,14 +41,22 @@ def ready(site: Site, over: Any) -> bool:
     return may
 
 
-def both(x: Any, y: Any) -> Any:
-    """Return ``x and y``; of an `x` without a value, `y` where it is true."""
-    return y if not is_symbolic(x) else _selected(x, y, x)
+def both(x: Any, y: Callable[[], Any]) -> Any:
+    """Return ``x and y()`` of an `x` without a value: `y` where it is true."""
+    try:
+        later = y()
+    except Exception:  # Python might not have come to it
+        return x and y()
+    return later if not is_symbolic(x) else _selected(x, later, x)
 
 
-def either(x: Any, y: Any) -> Any:
-    """Return ``x or y``; of an `x` without a value, `y` where it is false."""
-    return y if not is_symbolic(x) else _selected(x, x, y)
+def either(x: Any, y: Callable[[], Any]) -> Any:
+    """Return ``x or y()`` of an `x` without a value: `y` where it is false."""
+    try:
+        later = y()
+    except Exception:  # Python might not have come to it
+        return x or y()
+    return later if not is_symbolic(x) else _selected(x, x, later)
 
 
 def _selected(condition: Any, x: Any, y: Any) -> Any:
@@ -79,7 +88,7 @@ _DIVISIONS = {"Div": operator.truediv, "FloorDiv": operator.floordiv, "Mod": ope
 
 def divided(kind: str, x: Any, y: Any) -> Any:
     """Return a quotient or remainder where a `try` may wait for the error of Python's numbers."""
-    if type(y) is Tracer and _is_number(y) and _is_number(x) and not y:
+    if _is_number(y) and _is_number(x) and not y:
         raise ZeroDivisionError("division by zero")
     return _DIVISIONS[kind](x, y)
 
@@ -118,22 +127,36 @@ class joining:
 
 
 def called_or_fails(x: Any) -> Any:
-    """Return a function of linear algebra whose error a `try` waits for: of arrays without values it asks whether there is one."""
+    """Return a function of linear algebra whose error a `try` waits for: of matrices without values it asks whether there is one."""
     function = functions.called(x)
+    succeeds = _SUCCEEDS.get(getattr(x, "__name__", ""))
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not any(map(is_symbolic, args)):
-            return function(*args, **kwargs)
-        import fungrad.numpy as fnp
-
-        with convention("failures", "nan"):
-            result = function(*args, **kwargs)
-        parts = result if isinstance(result, tuple) else (result,)
-        if not fnp.all(fnp.stack([fnp.all(fnp.isfinite(part)) for part in parts])):
-            raise np.linalg.LinAlgError("the matrix has no factors, or no solution")
-        return result
+        if succeeds is not None and args and is_symbolic(args[0]) and not succeeds(args[0]):
+            raise np.linalg.LinAlgError("the matrix has no factors, or is singular")
+        return function(*args, **kwargs)
 
     return call
+
+
+def _is_positive(a: Any) -> Any:
+    import fungrad.numpy as fnp
+
+    lower = fnp.tril(a)
+    return fnp.all(fnp.linalg.eigvalsh(lower + fnp.swapaxes(fnp.tril(a, -1), -1, -2)) > 0)
+
+
+def _is_regular(a: Any) -> Any:
+    import fungrad.numpy as fnp
+
+    return fnp.all(fnp.linalg.det(a) != 0)
+
+
+_SUCCEEDS = {
+    **dict.fromkeys(("cholesky", "cho_factor"), _is_positive),
+    **dict.fromkeys(("inv", "solve"), _is_regular),
+}
+"""Whether functions of linear algebra raise no error of a matrix."""
 
 
 def shown(x: Any) -> Any:
@@ -143,6 +166,40 @@ def shown(x: Any) -> Any:
     from fungrad.reading import builtin
 
     return builtin.shown(x)
+
+
+class _Indexed:
+    """A constant array, or a list of numbers, of which elements are taken at an index that may have no value."""
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Any) -> None:
+        self._items = items
+
+    def __getitem__(self, index: Any) -> Any:
+        parts = index if type(index) is tuple else (index,)
+        trace = innermost_trace()
+        if trace is None or not any(map(is_symbolic, parts)):
+            return self._items[index]
+        if type(self._items) is np.ndarray:
+            return trace.lift(self._items)[index]  # type: ignore[index]
+        import fungrad.numpy as fnp
+
+        if len({type_of(x) for x in self._items}) > 1:
+            return self._items[index]
+        weak = type_of(self._items[0]).weak
+        found = fnp.stack([fnp.asarray(x) for x in self._items])[index]
+        return Cast(found.dtype, True)(found) if weak else found
+
+
+def table(x: Any) -> Any:
+    """Return what is indexed in the place of `x`: a constant array takes indices without values."""
+    if current_trace.get() is None:
+        return x
+    if type(x) is np.ndarray and x.dtype.kind in "biufc":
+        return _Indexed(x)
+    plain = type(x) in (list, tuple) and bool(x) and all(map(is_array, x))
+    return _Indexed(x) if plain else x
 
 
 def branch(site: Site, test: Any, variables: dict[str, Any]) -> Any:
@@ -185,6 +242,7 @@ HOOKS |= {
     "called_or_fails": called_or_fails,
     "joining": joining,
     "shown": shown,
+    "table": table,
     "callback": functions.callback,
     "chosen": chosen,
     "either": either,

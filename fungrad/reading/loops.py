@@ -52,10 +52,10 @@ def repeat(site: Site, variables: dict[str, Any]) -> Any:
     if not _is_forward():
         return None
     variables = without_hidden(variables)
-    known = {name: variables[name] for name in site.names if name in variables}
-    if not any(map(_holds_tracer, known.values())):
-        return None
     try:
+        known = {name: variables[name] for name in site.names if name in variables}
+        if not any(map(_holds_tracer, known.values())):
+            return None
         return _Repeat(site, known).outcome()
     except NOT_TRACEABLE as reason:
         site.note(reason)

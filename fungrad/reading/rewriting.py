@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.compat.numpy import stand_ins
-from fungrad.reading.computing import FRAMES, check_strict
+from fungrad.reading.computing import FRAMES, PURE, WRITING, check_strict
 from fungrad.reading.filling import filled_names
 from fungrad.reading.libraries import may_need
 from fungrad.reading.scope import UNKNOWN, Scope
@@ -24,8 +24,8 @@ METHODS = frozenset(
     for kind in (np.ndarray, list, dict, str, tuple, set, float, int)
     for name in dir(kind)
     if not name.startswith("__")
-) - {"item", "tolist"}
-"""Methods of arrays and of Python's containers, which need no stand-in."""
+) - {"dot", "item", "tolist"}
+"""Methods of arrays and of Python's containers, which need no stand-in; `dot` is one of sparse matrices too."""
 
 CREATING = frozenset(id(getattr(np, name)) for name in stand_ins.CREATING)
 
@@ -109,6 +109,16 @@ class Rewriter(Statements):
         self.generic_visit(node)
         self.shows = shows
         return node
+
+    def computes(self, node: ast.AST) -> bool:
+        """Whether an expression does nothing but compute; bodies of loops and branches check that as they run."""
+        for each in ast.walk(node):
+            if isinstance(each, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom):
+                return False
+            if isinstance(each, ast.Call) and not self.strict:
+                if not _computes(self.scope.object_of(each.func)):
+                    return False
+        return True
 
     # Calls
 
@@ -225,6 +235,13 @@ class Rewriter(Statements):
         if self.strict and not isinstance(node.ctx, ast.Load):
             node.value = self.hook("written", node.value, at=node.value)
         plain = isinstance(node.slice, ast.Slice | ast.Tuple | ast.Constant)
+        constant = self.strict or isinstance(self.scope.object_of(node.value), np.ndarray)
+        if (
+            constant
+            and isinstance(node.ctx, ast.Load)
+            and not isinstance(node.slice, ast.Slice | ast.Constant)
+        ):
+            node.value = self.hook("table", node.value, at=node.value)
         if "IndexError" in self.caught and isinstance(node.ctx, ast.Load) and not plain:
             return self.hook("indexed", node.value, node.slice, at=node)
         return node
@@ -271,6 +288,18 @@ class Rewriter(Statements):
         self.generic_visit(node)
         node.values = [self._new(x) for x in node.values]
         return node
+
+
+def _computes(target: Any) -> bool:
+    """Whether a function does nothing but compute, as far as is known when a function is read."""
+    if isinstance(target, np.ufunc) or id(target) in PURE:
+        return True
+    module = getattr(target, "__module__", None)
+    if not isinstance(module, str):
+        return False
+    numpys = module.startswith("numpy") and "random" not in module
+    name = getattr(target, "__name__", "")
+    return module in ("math", "cmath") or (numpys and name not in WRITING)
 
 
 def is_one_of(x: Any, *objects: Any) -> bool:

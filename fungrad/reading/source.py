@@ -8,7 +8,7 @@ import functools
 import linecache
 import warnings
 from collections.abc import Iterator, Sequence
-from types import CodeType
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 __all__ = [
@@ -46,13 +46,18 @@ def definition_of(code: CodeType, module: dict[str, Any]) -> tuple[Definition, l
     """
     lines = _lines_of(code, module)
     for node in _candidates(code, lines):
-        for names in _imported(code, module):
+        names = _imported(code, module)
+        for _ in range(_TRIALS):
             try:
-                again = compiled(node, code, names)
+                again = compiled(node, code, [*names])
             except (SyntaxError, ValueError):
                 break
-            if _same(again, code):
-                return node, names
+            differs = _difference(again, code)
+            if differs is None:
+                return node, [*names]
+            if not differs:
+                break
+            names ^= {differs}  # which is imported in the one and not in the other
     raise Unreadable("its source is not the one it was compiled from")
 
 
@@ -82,40 +87,61 @@ def _lines_of(code: CodeType, module: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _imported(code: CodeType, module: dict[str, Any]) -> list[list[str]]:
-    """Return guesses at the global names that the module has by `import`: Python compiles calls of their attributes otherwise."""
+_TRIALS = 8
+"""How often a definition is compiled for other guesses at what its module has imported."""
+
+
+def _imported(code: CodeType, module: dict[str, Any]) -> set[str]:
+    """Return a guess at the global names that the module has by `import`: Python compiles calls of their attributes otherwise."""
     home = module.get("__name__")
-    names, waiting = dict.fromkeys(code.co_names), [code]
+    names, waiting = {*code.co_names}, [code]
     while waiting:
         inside = [x for x in waiting.pop().co_consts if isinstance(x, CodeType)]
-        names |= dict.fromkeys(name for x in inside for name in x.co_names)
+        names |= {name for x in inside for name in x.co_names}
         waiting += inside
-    likely = [
+    kinds = ModuleType | type | FunctionType | BuiltinFunctionType
+    return {
         name
         for name in names
-        if name in module and getattr(module[name], "__module__", None) != home
-    ]
-    return [likely, []] if likely else [[]]
+        if isinstance(module.get(name), kinds) and getattr(module[name], "__module__", None) != home
+    }
 
 
-def _same(a: CodeType, b: CodeType) -> bool:
-    """Whether two code objects were compiled from one text, and so were the functions inside them."""
+def _difference(a: CodeType, b: CodeType) -> str | None:
+    """Return None if two code objects were compiled from one text, and so were the functions inside them.
+
+    Else it is the global name that was used last before they differ, of which one may have been imported; "" if there is none.
+    """
     waiting = [(a, b)]
     while waiting:
         x, y = waiting.pop()
-        if (
-            x.co_code != y.co_code
-            or (x.co_names, x.co_varnames) != (y.co_names, y.co_varnames)
-            or len(x.co_consts) != len(y.co_consts)
-            or [*x.co_positions()] != [*y.co_positions()]
+        if (x.co_names, x.co_varnames, len(x.co_consts)) != (
+            y.co_names,
+            y.co_varnames,
+            len(y.co_consts),
         ):
-            return False
+            return ""
+        if x.co_code != y.co_code or [*x.co_positions()] != [*y.co_positions()]:
+            return _global_before(x, y)
         for c, d in zip(x.co_consts, y.co_consts, strict=True):
             if isinstance(c, CodeType) and isinstance(d, CodeType):
                 waiting.append((c, d))
             elif type(c) is not type(d) or repr(c) != repr(d):
-                return False
-    return True
+                return ""
+    return None
+
+
+def _global_before(a: CodeType, b: CodeType) -> str:
+    """Return the global name that was loaded last before two codes differ."""
+    import dis  # which most functions do not need
+
+    name = ""
+    for x, y in zip(dis.get_instructions(a), dis.get_instructions(b), strict=False):
+        if "LOAD_GLOBAL" in (x.opname, y.opname):
+            name = str(x.argval if x.opname == "LOAD_GLOBAL" else y.argval)
+        if (x.opcode, x.arg) != (y.opcode, y.arg):
+            break
+    return name
 
 
 def _candidates(code: CodeType, lines: list[str]) -> Iterator[Definition]:

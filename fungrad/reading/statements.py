@@ -222,8 +222,15 @@ class Statements(ast.NodeTransformer):
 
     # Truth values
 
+    def computes(self, node: ast.AST) -> bool:
+        """Whether an expression does nothing but compute, and may be computed where Python would not."""
+        return not any(isinstance(x, ast.Call | ast.NamedExpr | ast.Await) for x in ast.walk(node))
+
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         plain = all(map(is_pythons, node.values)) or self.calls_only
+        plain = (
+            plain or len(node.values) > _OPERANDS or not all(map(self.computes, node.values[1:]))
+        )
         self.generic_visit(node)
         if plain:
             return node
@@ -232,12 +239,10 @@ class Statements(ast.NodeTransformer):
         for value in reversed(node.values[:-1]):
             taken = ast.NamedExpr(name(TEST, ast.Store()), value)
             symbolic = self.hook("is_symbolic", taken, at=node)
-            goes_on: ast.expr = name(TEST)
-            if joins == "either":
-                goes_on = ast.UnaryOp(ast.Not(), goes_on)
-            either_way = ast.BoolOp(ast.Or(), [symbolic, goes_on])
-            joined = self.hook(joins, name(TEST), result, at=node)
-            result = located(ast.IfExp(either_way, joined, name(TEST)), node)
+            later = ast.Lambda(no_arguments(), copy.deepcopy(result))
+            joined = self.hook(joins, name(TEST), later, at=node)
+            as_ever = ast.BoolOp(node.op, [name(TEST), result])
+            result = located(ast.IfExp(symbolic, joined, as_ever), node)
         return result
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
@@ -268,11 +273,11 @@ class Statements(ast.NodeTransformer):
         result = parts[-1]
         for value in reversed(parts[:-1]):
             taken = ast.NamedExpr(name(TEST, ast.Store()), value)
-            either_way = ast.BoolOp(
-                ast.Or(), [self.hook("is_symbolic", taken, at=node), name(TEST)]
-            )
-            joined = self.hook("both", name(TEST), result, at=node)
-            result = located(ast.IfExp(either_way, joined, name(TEST)), node)
+            symbolic = self.hook("is_symbolic", taken, at=node)
+            later = ast.Lambda(no_arguments(), copy.deepcopy(result))
+            joined = self.hook("both", name(TEST), later, at=node)
+            as_ever = ast.BoolOp(ast.And(), [name(TEST), result])
+            result = located(ast.IfExp(symbolic, joined, as_ever), node)
         return result
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
@@ -281,15 +286,24 @@ class Statements(ast.NodeTransformer):
             for x in ast.walk(node)
         )
         plain = is_pythons(node.test) or binds or self.calls_only
+        plain = plain or not (self.computes(node.body) and self.computes(node.orelse))
         self.generic_visit(node)
         if plain:
             return node
-        nothing = ast.arguments([], [], None, [], [], None, [])
-        ways = [ast.Lambda(nothing, copy.deepcopy(x)) for x in (node.body, node.orelse)]
+        ways = [ast.Lambda(no_arguments(), copy.deepcopy(x)) for x in (node.body, node.orelse)]
         taken = ast.NamedExpr(name(TEST, ast.Store()), node.test)
         node.test = located(name(TEST), node)
         chosen = self.hook("chosen", name(TEST), *ways, at=node)
         return located(ast.IfExp(self.hook("is_symbolic", taken, at=node), chosen, node), node)
+
+
+_OPERANDS = 4
+"""How many operands ``and`` and ``or`` may have: each is written twice for each before it."""
+
+
+def no_arguments() -> ast.arguments:
+    """Return the parameters of a function that has none."""
+    return ast.arguments([], [], None, [], [], None, [])
 
 
 def name(of: str, context: ast.expr_context | None = None) -> ast.Name:

@@ -6,7 +6,6 @@ loop or branch itself.
 
 from __future__ import annotations
 
-import builtins
 import functools
 import math
 from types import BuiltinFunctionType, BuiltinMethodType, FunctionType, MethodType
@@ -18,6 +17,7 @@ from fungrad.core.state import state_variable
 from fungrad.core.tracer import Tracer
 from fungrad.core.transformed import Portable
 from fungrad.reading import functions
+from fungrad.reading.computing import PURE, WRITING
 from fungrad.reading.libraries import is_left_alone
 from fungrad.reading.sites import NotRecorded
 
@@ -25,27 +25,6 @@ __all__ = ["EXIT", "body_level", "strictly_called", "updated", "written"]
 
 body_level = state_variable("body_level", 0)
 """The level of the trace of the innermost body; arrays of lower ones are not written to."""
-
-PURE = frozenset(
-    id(getattr(builtins, name))
-    for name in (
-        *("abs", "all", "any", "bool", "callable", "chr", "complex", "dict", "divmod", "enumerate"),
-        *(
-            "float",
-            "format",
-            "frozenset",
-            "getattr",
-            "hasattr",
-            "id",
-            "int",
-            "isinstance",
-            "issubclass",
-        ),
-        *("len", "list", "max", "min", "ord", "pow", "range", "repr", "reversed", "round", "set"),
-        *("slice", "sorted", "str", "sum", "tuple", "type", "zip", "map", "filter", "iter"),
-    )
-)
-"""Functions of Python that do nothing but compute."""
 
 READING = frozenset(["copy", "count", "get", "index", "items", "keys", "values"])
 """Methods of lists and dicts that change nothing."""
@@ -65,21 +44,6 @@ CHANGING = frozenset(
     ]
 )
 """Methods of arrays that change these, or write elsewhere."""
-
-WRITING = frozenset(
-    [
-        "copyto",
-        "fill_diagonal",
-        "place",
-        "put",
-        "put_along_axis",
-        "putmask",
-        "save",
-        "savetxt",
-        "savez",
-    ]
-)
-"""Functions of NumPy that write to what they are given, or elsewhere."""
 
 LIBRARIES = ("fungrad.numpy", "fungrad.lax", "fungrad.nn", "fungrad.scipy", "fungrad.primitives")
 

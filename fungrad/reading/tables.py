@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.compat.numpy import holders, scipys, stand_ins
+from fungrad.compat.numpy.replacing import replacement
 
 Function = Callable[..., Any]
 
@@ -31,7 +32,9 @@ class Table:
         self._methods: dict[tuple[type, str], Any] = {}
         self._taken: frozenset[str] = frozenset()  # modules of SciPy's that objects were of
         self._mirrored: frozenset[str] = frozenset()
-        self._makers = {id(original): (original, make) for original, make in _makers()}
+        # Inside of a block of `tracing`, others stand in the places of functions.
+        makers = [(replacement.original(x), make) for x, make in _makers()]
+        self._makers = {id(original): (original, make) for original, make in makers}
 
     def get(self, x: Any) -> Any:
         """Return what stands for an object; None if nothing does."""
@@ -47,6 +50,7 @@ class Table:
 
     def has(self, x: Any) -> bool:
         """Whether something stands for an object, which is not made for that."""
+        x = replacement.original(x)  # which a function that is read may meet in a later call
         return id(x) in self._makers or id(x) in self._of or self._may_be_scipys(x)
 
     def _may_be_scipys(self, x: Any) -> bool:
@@ -73,7 +77,8 @@ class Table:
         } - self._mirrored
         self._mirrored |= ready
         for name in sorted(ready):
-            for _, original, traced in scipys.mirrored(name):
+            for _, found, traced in scipys.mirrored(name):
+                original = replacement.original(found)
                 if isinstance(original, type):
                     self._of[id(original)] = original, _constructor(original, traced)
                 elif hasattr(traced, "methods"):  # a distribution
