@@ -25,14 +25,13 @@ import sys
 import threading
 from collections.abc import Iterator
 
-from fungrad.compat.numpy.replacing import Replacement
+from fungrad.compat.numpy.replacing import replacement as _replacement
 from fungrad.compat.numpy.scipys import AfterImport
 from fungrad.core.config import process_settings, settings
 
 __all__ = ["install", "tracing", "uninstall"]
 __dir__ = __all__.copy
 
-_replacement = Replacement()
 _switching = threading.RLock()
 
 

@@ -9,7 +9,7 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from types import ModuleType
 from typing import Any
 
-__all__ = ["Replacement"]
+__all__ = ["Replacement", "replacement"]
 
 Place = tuple[Any, str, Any]
 
@@ -59,6 +59,11 @@ class Replacement:
             self._places.clear()
             return True
 
+    def original(self, x: Any) -> Any:
+        """Return what an object stands for at this moment: the object itself if it is no stand-in."""
+        found = [old for _, _, old, new in [*self._places] if new is x and old is not _MISSING]
+        return found[0] if found else x
+
     def _exchange(self, instead: dict[int, Any]) -> None:
         """Exchange functions in the modules that have imported them by name."""
         for module in sys.modules.copy().values():
@@ -76,3 +81,7 @@ def _takes_stand_ins(module: ModuleType) -> bool:
     package = module.__name__.partition(".")[0]
     file = getattr(module, "__file__", None) or ""
     return package not in ("numpy", "fungrad") and not file.endswith(tuple(EXTENSION_SUFFIXES))
+
+
+replacement = Replacement()
+"""What `fungrad.compat.numpy.install` and `tracing` have put in the places of functions."""
