@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fungrad.core.backend import to_host
+from fungrad.core.backend import namespace, to_device, to_host
 from fungrad.core.errors import ConcretizationError, Place, describe_source, here, user_source
 from fungrad.core.nesting import evaluating
 from fungrad.core.recorder import SeenAs
@@ -234,7 +234,8 @@ class Way:
         """Return the results of the function, of these lanes, which lie along `axes`; the effects happen."""
         trace = self._trace
         with holding(current_trace, trace.outer), evaluating(trace):
-            return self._run(self._needed(outputs, True), outputs, axes)[0]
+            results, _ = self._run(self._needed(outputs, True), outputs, axes)
+        return to_device(namespace(trace.mapping[2]), results)  # constants, too
 
     def _run(
         self, numbers: Sequence[int], outputs: Sequence[int], axes: Sequence[int | None] | None

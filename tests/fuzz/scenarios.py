@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import truth
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,10 @@ def _with_custom_vjp(x: Any) -> Any:
     return f(x).sum()
 
 
+def _absolute(x: Any) -> Any:
+    return x if truth(x > 0.5) else -x
+
+
 def _with_custom_vmap(x: Any) -> Any:
     f = fg.custom_batching.custom_vmap(lambda v: v * 2)
     f.def_vmap(lambda size, batched, v: (v * 2, True))
@@ -151,6 +156,8 @@ for _name, _transform, _f in [
     ("linearize", lambda f: lambda x: fg.linearize(f, x)[1](x), _two_results),
     ("vmap", fg.vmap, lambda x: fnp.where(x > 0.5, x, 2 * x)),
     ("vmap_of_grad", lambda f: fg.vmap(fg.grad(f)), lambda x: x * x),
+    ("vmap_in_two_ways", lambda f: fg.vmap(f), _absolute),
+    ("vmap_in_two_ways_of_grad", lambda f: fg.vmap(fg.grad(f)), _absolute),
     ("grad_of_vmap", lambda f: fg.grad(lambda x: fg.vmap(f)(x).sum()), lambda x: x * x),
     ("jit_first_call", lambda f: f, _fresh_jit),
     ("jit_of_grad_first_call", lambda f: fg.jit(fg.grad(lambda x: f(x))), _simple),

@@ -2,6 +2,7 @@
 
 import functools
 import math
+import sys
 import threading
 import types
 import warnings
@@ -18,6 +19,7 @@ from fungrad import lax
 from fungrad.core.config import setting
 from fungrad.core.tracer import current_trace
 from fungrad.experimental import io_callback
+from tests.backends.fake_cupy import make_module
 
 # Functions of a vector of three numbers that give a number, and ask for values on the way.
 
@@ -765,6 +767,28 @@ def test_the_first_call_of_vectorize_decides_on_the_dtype():
     expected = np.vectorize(f)(x)
     result = fg.vmap(lambda y: fnp.vectorize(f)(y), in_axes=0)(x[None])
     same(result[0], expected)
+
+
+def test_arrays_of_cupy(monkeypatch):
+    module = make_module()
+    monkeypatch.setitem(sys.modules, "cupy", module)
+    xs = module.asarray(np.array([1.0, -2.0, 3.0]))
+    for f in (asking, lambda x: x if truth(x > 0) else 1):
+        expected = each(lambda x, f=f: f(x), xs.get())
+        result = fg.vmap(f)(xs)
+        assert type(result) is module.ndarray
+        same(result.get(), expected)
+    same(fg.vmap(fg.grad(asking))(xs).get(), np.array([1.0, -1.0, 1.0]))
+
+
+def test_what_makes_nan_is_an_error_where_it_is_looked_for():
+    f = lambda x: np.log(x) if truth(x > -2) else x
+    with np.errstate(invalid="ignore"), fg.debug_nans(True):
+        same(fg.vmap(f)(np.array([1.0, -3.0])), np.array([0.0, -3.0]))
+        with pytest.raises(
+            FloatingPointError, match=r"`log` of float64\[2\] gave nan in .*test_lanes"
+        ):
+            fg.vmap(f)(np.array([1.0, -1.0]))
 
 
 def test_threads(rng):
