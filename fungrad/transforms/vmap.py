@@ -73,6 +73,10 @@ def vmap(
 ) -> Callable[..., Any]:
     """Return the function that maps `fun` over an axis of its arguments, in one vectorised call.
 
+    Where Python asks for a mapped value (``if x > 0``), the calls are parted: `fun` runs once for each way that some of them go,
+    for these alone. The results are those of a Python loop over the calls, which is also what it takes if each goes a way of its own.
+    What Python does by the way, such as ``print(...)``, it does once for each way.
+
     Parameters
     ----------
     fun
@@ -95,8 +99,10 @@ def vmap(
     Raises
     ------
     ValueError
-        If mapped axes differ in length, an axis is out of range, or nothing is mapped and `axis_size` is
-        not given.
+        If mapped axes differ in length, an axis is out of range, nothing is mapped and `axis_size` is
+        not given, or results of calls that go different ways differ in tree or shape.
+    ConcretizationError
+        If calls that communicate across a named axis would go different ways.
 
     Examples
     --------
@@ -108,6 +114,8 @@ def vmap(
     array([6., 6., 6.])
     >>> fg.vmap(lambda x: x / fg.lax.psum(x, "i"), axis_name="i")(np.array([1.0, 3.0]))
     array([0.25, 0.75])
+    >>> fg.vmap(lambda n: sum(range(n)))(np.array([2, 5, 5, 3]))  # three ways
+    array([ 1, 10, 10,  3])
     """
     check_callable(fun, "vmap")
     _check_options(axis_name, spmd_axis_name, sum_match)
