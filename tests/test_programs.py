@@ -5,6 +5,7 @@ import pytest
 
 import fungrad as fg
 from fungrad.core import tree
+from fungrad.core.config import setting
 from tests.programs import LOOKS_AT_VALUES, NOT_OVERRIDABLE, PROGRAMS, assert_close, weighted
 
 ANY_COURSE = [name for name in PROGRAMS if name not in LOOKS_AT_VALUES]
@@ -35,8 +36,7 @@ def test_value(name):
     expected = plain(*args)
     assert_close(changed(*args), expected, 0, "plain arrays")
     assert_close(fg.vjp(changed, *args)[0], expected, 1e-12, "vjp")
-    if name in ANY_COURSE:
-        assert_close(fg.jit(changed)(*args), expected, 1e-12, "jit")
+    assert_close(fg.jit(changed)(*args), expected, 1e-12, "jit")
     for x, y in zip(args, given, strict=True):
         np.testing.assert_array_equal(x, y)
 
@@ -62,8 +62,7 @@ def test_derivatives(name):
     assert_close(along, difference, 1e-6, "grad")
     assert_close(fg.jvp(weighted(changed), args, tangents)[1], difference, 1e-6, "jvp")
     assert_close(gradient(*args), first, 1e-12, "grad, compiled")
-    if name in ANY_COURSE:
-        assert_close(fg.jit(gradient)(*args), first, 1e-10, "jit of grad")
+    assert_close(fg.jit(gradient)(*args), first, 1e-10, "jit of grad")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -76,7 +75,7 @@ def test_second_derivatives(name):
     assert_close(fg.jvp(gradient, args, tangents)[1], differences, 1e-5, "jvp of grad")
 
 
-@pytest.mark.parametrize("name", ANY_COURSE)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_vmap(name):
     _, plain, changed, args = PROGRAMS[name]
     calls = [moved(args, directions_of(args), 1e-3 * k) for k in range(2)]
@@ -90,24 +89,33 @@ def test_vmap(name):
 # As they are
 
 
-@pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in NOT_OVERRIDABLE])
-def test_as_it_is(name):
+AS_THEY_ARE = [(name, True) for name in PROGRAMS]
+AS_THEY_ARE += [(name, False) for name in PROGRAMS if name not in NOT_OVERRIDABLE]
+
+
+@pytest.mark.parametrize(("name", "reading"), AS_THEY_ARE)
+def test_as_it_is(name, reading):
+    with setting(reading=reading):
+        check_as_it_is(name, name in ANY_COURSE or reading)
+
+
+def check_as_it_is(name, any_course):
     _, plain, changed, args = PROGRAMS[name]
     assert_close(fg.vjp(plain, *args)[0], plain(*args), 1e-12, "vjp")
     ours, gradient = gradient_of(changed, args), gradient_of(plain, args)
     expected = ours(*args)
     assert_close(gradient(*args), expected, 1e-12, "grad")
-    if name in ANY_COURSE:
+    if any_course:
         batch = [np.stack([x, x]) for x in args]
         pairs = tuple([np.stack([g, g]) for g in expected])
         assert_close(fg.vmap(gradient)(*batch), pairs, 1e-10, "vmap of grad")
 
 
-# What cannot be
+# What cannot be where functions are not read
 
 
 @pytest.mark.parametrize("name", NOT_OVERRIDABLE)
-def test_the_error_says_what_to_change(name):
+def test_the_error_says_what_to_change(name, as_written):
     _, plain, _, args = PROGRAMS[name]
     assigns = NOT_OVERRIDABLE[name].startswith("assigns")
     advice = r"fungrad\.numpy\.zeros" if assigns else r"fungrad\.(numpy|scipy)"
@@ -116,7 +124,7 @@ def test_the_error_says_what_to_change(name):
 
 
 @pytest.mark.parametrize("name", LOOKS_AT_VALUES)
-def test_the_error_says_where_a_value_is_asked_for(name):
+def test_the_error_says_where_a_value_is_asked_for(name, as_written):
     topic, _, changed, args = PROGRAMS[name]
     with pytest.raises(fg.ConcretizationError, match=rf"{topic}\.py:\d+ "):
         fg.jit(changed)(*args)

@@ -388,8 +388,15 @@ REFUSALS = {
 }  # fmt: skip
 
 
+def test_an_array_is_picked_by_a_mapped_mask():
+    """PyTorch 60365: refused where functions are not read."""
+    masks = np.array([[True, False, True], [False, True, False], [False, False, False]])
+    found = fg.vmap(lambda mask: X[mask].sum())(masks)
+    np.testing.assert_array_equal(found, [X[mask].sum() for mask in masks])
+
+
 @pytest.mark.parametrize("name", REFUSALS)
-def test_refusals(name):
+def test_refusals(name, as_written):
     program, error, words = REFUSALS[name]
     with pytest.raises(error, match=words):
         program()

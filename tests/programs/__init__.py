@@ -4,10 +4,11 @@ The modules know nothing of fungrad. At the end of each is what there is to know
 
 - `inputs`: arguments for each.
 - NOT_OVERRIDABLE: programs with a call that NumPy lets no other type of arrays take over (NEP 13, NEP 18),
-  and which call: an assignment to what `np.zeros` made, `np.array` of a list, ... As they are they raise an
-  error that says so. Once ``import numpy as np`` is ``import fungrad.numpy as np`` they work.
-- LOOKS_AT_VALUES: programs whose course depends on values, and where. They have derivatives; `jit` and
-  `vmap` raise an error that says where a value is asked for.
+  and which call: an assignment to what `np.zeros` made, `np.array` of a list, ... Where functions are read they
+  work as they are. Else they raise an error that says so, and work once ``import numpy as np`` is
+  ``import fungrad.numpy as np``.
+- LOOKS_AT_VALUES: programs whose course depends on values, and where. They have derivatives. `jit` and
+  `vmap` take them where functions are read; else they raise an error that says where a value is asked for.
 """
 
 import importlib

@@ -290,7 +290,7 @@ def test_jet_of_jet():
     np.testing.assert_allclose([float(x) for x in found], expected, rtol=1e-12)
 
 
-def test_values_can_be_asked_for():
+def test_values_can_be_asked_for(as_written):
     seen = []
 
     def g(x):

@@ -141,7 +141,7 @@ def test_slices_of_other_lengths_and_steps():
         np.testing.assert_allclose(g, expected)
 
 
-def test_values_known_before_stay_known():
+def test_values_known_before_stay_known(as_written):
     seen = []
 
     def f(x, i):
