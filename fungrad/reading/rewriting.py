@@ -115,9 +115,9 @@ class Rewriter(Statements):
         for each in ast.walk(node):
             if isinstance(each, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom):
                 return False
-            if isinstance(each, ast.Call) and not self.strict:
-                if not _computes(self.scope.object_of(each.func)):
-                    return False
+            calls = isinstance(each, ast.Call) and not self.strict
+            if calls and not _computes(self.scope.object_of(each.func)):  # type: ignore[attr-defined]
+                return False
         return True
 
     # Calls
@@ -212,7 +212,9 @@ class Rewriter(Statements):
             targets, values = node.targets[0].elts, node.value.elts
             if len(targets) == len(values):
                 for i, target in enumerate(targets):
-                    if isinstance(target, ast.Name) and target.id in self.filled:
+                    if not isinstance(target, ast.Name):
+                        values[i] = self._new(values[i])
+                    elif target.id in self.filled:
                         values[i] = self._filled(values[i])
         else:
             node.value = self._new(node.value)
@@ -297,9 +299,13 @@ def _computes(target: Any) -> bool:
     module = getattr(target, "__module__", None)
     if not isinstance(module, str):
         return False
-    numpys = module.startswith("numpy") and "random" not in module
+    computing = f"{module}.".startswith(_COMPUTING) and "random" not in module
     name = getattr(target, "__name__", "")
-    return module in ("math", "cmath") or (numpys and name not in WRITING)
+    return module in ("math", "cmath") or (computing and name not in WRITING)
+
+
+_COMPUTING = ("numpy.", "fungrad.numpy.", "fungrad.scipy.linalg.", "fungrad.scipy.special.")
+"""Packages whose functions do nothing but compute, except for those in `WRITING`."""
 
 
 def is_one_of(x: Any, *objects: Any) -> bool:

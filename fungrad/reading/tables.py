@@ -101,10 +101,10 @@ def _constructor(kind: Any, traced: Any) -> Function:
     handed = holders.handed(kind)
 
     def make(*args: Any, **kwargs: Any) -> Any:
-        if not scipys.reach(args, kwargs):
+        if not reach(args, kwargs):
             return kind(*args, **kwargs)
         args, kwargs = scipys.with_constants(args, kwargs)
-        if not scipys.reach(args, kwargs):
+        if not reach(args, kwargs):
             return kind(*args, **kwargs)
         made = object.__new__(handed)
         object.__setattr__(made, "_traced", traced(*args, **kwargs))
@@ -170,6 +170,7 @@ def _makers() -> Iterator[tuple[Any, Callable[[], Function]]]:
         lambda: stand_ins.of_traced(np.asarray_chkfinite, stand_ins._checked),
     )
     yield np.fromiter, lambda: stand_ins.fromiter(np.fromiter)
+    yield np.ndenumerate, _of_numpy(np, "ndenumerate", "fungrad.numpy")
     for kind, name in (
         (np.isscalar, "isscalar"),
         (np.vectorize, "vectorize"),
