@@ -55,7 +55,6 @@ from fungrad.core.foreign import provide_stand_ins as _provide_stand_ins
 from fungrad.core.reading import provide as _provide_reader
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0
-from fungrad.numpy.at import at
 from fungrad.numpy.rules import extensions as _extensions
 from fungrad.numpy.rules import provide as _provide
 
@@ -65,7 +64,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ArrayType", "CheckError", "ConcretizationError", "Equation", "Expr", "ExprError",
     "FrozenRandomWarning", "FungradError", "LeakedTracerError", "LostDerivativeError",
-    "MissingRuleError", "RetraceWarning", "StrictConversionWarning", "Tracer", "at", "checking",
+    "MissingRuleError", "RetraceWarning", "StrictConversionWarning", "Tracer", "checking",
     "float0", "numpy",
 ]
 _AT_ONCE = len(__all__)
@@ -80,6 +79,8 @@ def _are_in(module: str) -> None:
     _HOME.update(dict.fromkeys(__all__[_AT_ONCE + len(_HOME) :], home))
 
 
+__all__ += ["at"]
+_are_in("numpy.at")
 __all__ += ["checkpoint_policies"]
 _are_in("ad_checkpoint")
 __all__ += ["pure_callback"]

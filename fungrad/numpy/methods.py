@@ -16,7 +16,6 @@ from fungrad.core.config import settings
 from fungrad.core.errors import here, hide_internals
 from fungrad.core.tracer import Tracer
 from fungrad.numpy.assignment import assign, check_writable
-from fungrad.numpy.at import at
 from fungrad.numpy.elements import element, gathered, region
 from fungrad.numpy.indexing import getitem, setitem_functional, static_steps
 from fungrad.numpy.masked import Selection, selection
@@ -167,6 +166,8 @@ class Methods:
     @property
     def at(self: Any) -> Any:
         """``x.at[i].set(v)`` and its like: `fungrad.at`."""
+        from fungrad.numpy.at import at  # which few programs need
+
         return at(self)
 
     def view(self: Any, dtype: Any = None, type: Any = None) -> Any:
