@@ -141,6 +141,10 @@ def read(function: Any) -> Any:
     if kind is BuiltinFunctionType:  # math.sin itself, say
         stand_in = stand_in_of(function)
         return function if stand_in is None else stand_in
+    call = getattr(kind, "__call__", None)  # noqa: B004 - it is read
+    if type(call) is FunctionType and not isinstance(function, Portable):
+        inner = read(call)
+        return function if inner is call else MethodType(inner, function)
     return function
 
 
