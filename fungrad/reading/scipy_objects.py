@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fungrad.compat.numpy import scipys
+from fungrad.compat.numpy.reaching import reach
 
 __all__ = ["is_of_library", "method", "stand_in"]
 
@@ -72,7 +73,7 @@ def _called(theirs: Any, name: str | None, make: Function, /, *args: Any, **kwar
 
 
 def _reach(args: Any, kwargs: dict[str, Any]) -> bool:
-    return scipys.reach(args, kwargs) or any(_is_rotation(x) for x in args)
+    return reach(args, kwargs) or any(_is_rotation(x) for x in args)
 
 
 def _is_rotation(x: Any) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.compat.numpy import holders, scipys, stand_ins
+from fungrad.compat.numpy.reaching import reach
 from fungrad.compat.numpy.replacing import replacement
 
 Function = Callable[..., Any]

@@ -139,3 +139,20 @@ def test_traced_matrices_are_refused_by_scipys_functions():
 def test_vectors_are_refused():
     with pytest.raises(NotImplementedError, match="sparse vectors"):
         fg.jit(lambda a: a.sum())(scipy.sparse.coo_array(X))
+
+
+@pytest.mark.parametrize("name", ["bicgstab", "cg", "gmres"])
+def test_operators_of_functions_that_hold_what_is_traced(name):
+    solve = getattr(scipy.sparse.linalg, name)
+    a = np.array([[3.0, 0.3], [0.3, 1.5]])
+    b = np.array([1.0, -2.0])
+
+    def f(a, b):
+        operator = scipy.sparse.linalg.LinearOperator((2, 2), lambda x: a @ x, dtype=float)
+        inverse = scipy.sparse.linalg.LinearOperator((2, 2), lambda x: x / a[0, 0], dtype=float)
+        return solve(operator, b, rtol=1e-12, M=inverse)[0].sum()
+
+    expected = fg.grad(lambda a, b: np.linalg.solve(a, b).sum(), (0, 1))(a, b)
+    for found, e in zip(fg.jit(fg.grad(f, (0, 1)))(a, b), expected, strict=True):
+        np.testing.assert_allclose(found, e, atol=1e-10)
+    np.testing.assert_allclose(fg.grad(lambda a: f(a, b))(a), expected[0], atol=1e-10)

@@ -10,16 +10,17 @@ import functools
 import importlib
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from importlib.machinery import ModuleSpec, PathFinder
-from types import FunctionType, MethodType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad.compat.numpy import holders
-from fungrad.compat.numpy.callers import FUNGRAD, vars_of, whose
+from fungrad.compat.numpy.callers import FUNGRAD, whose
+from fungrad.compat.numpy.reaching import reach
 from fungrad.core.tracer import Tracer, current_trace
 from fungrad.numpy.promotion import has_tracer
 from fungrad.numpy.unruled import NotConstant, of_constants
@@ -238,40 +239,6 @@ def _is_ours(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     if current_trace.get() is None or not reach(args, kwargs):
         return False
     return whose(sys._getframe(2)) != FUNGRAD
-
-
-def reach(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether something traced is among the arguments, or a function there holds it."""
-    if has_tracer(args) or (kwargs and has_tracer(kwargs.values())):
-        return True
-    if holders.any_holder((*args, *kwargs.values())):
-        return True
-    return any(_holds(x) for x in (*args, *kwargs.values()) if callable(x))
-
-
-def _holds(function: Any) -> bool:
-    """Whether a function has something traced in a closure, a default, or an object that it is a method of."""
-    if isinstance(function, functools.partial):
-        return reach(function.args, function.keywords) or _holds(function.func)
-    if type(function) is MethodType:
-        return _holds(function.__func__) or _any_holds(vars_of(function.__self__).values())
-    if type(function) is not FunctionType:
-        return has_tracer(vars_of(function).values())
-    cells = [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
-    held = [*cells, *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
-    return _any_holds(x for x in held if x is not function)
-
-
-def _any_holds(values: Iterable[Any]) -> bool:
-    values = list(values)
-    return has_tracer(values) or any(_holds(x) for x in values if type(x) is FunctionType)
-
-
-def _is_filled(cell: Any) -> bool:
-    try:
-        return cell.cell_contents is not None
-    except ValueError:
-        return False
 
 
 class AfterImport:

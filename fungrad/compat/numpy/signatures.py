@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fungrad.compat.numpy import integrals, searches
+from fungrad.compat.numpy import integrals, searches, systems
 
 __all__ = ["MORE", "OF_SCIPY"]
 
@@ -31,6 +31,9 @@ OF_SCIPY: dict[str, Callable[..., Any]] = {
         searches.leastsq,
         searches.ridder,
         searches.toms748,
+        systems.bicgstab,
+        systems.cg,
+        systems.gmres,
     )
 }
 MORE = {"integrate": ("dblquad", "nquad", "tplquad"), "optimize": ("fsolve", "leastsq")}
