@@ -8,6 +8,7 @@ from typing import Any
 from fungrad.core import tree
 from fungrad.core.config import settings
 from fungrad.core.glossary import COMMON
+from fungrad.core.reading import as_read
 from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.transformed import transformed
 from fungrad.primitives.naming import Named
@@ -104,7 +105,8 @@ def checkpoint(
             called = list(args)
             for i, x in zip(free, dynamic, strict=True):
                 called[i] = x
-            return fun(*called, **{**kwargs, **by_name})
+            run = as_read(fun)  # under a name: errors look up which function is called here
+            return run(*called, **{**kwargs, **by_name})
 
         return _record(label, function, policy, [args[i] for i in free], given, free)
 

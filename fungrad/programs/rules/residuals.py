@@ -13,6 +13,7 @@ from fungrad.core.errors import Source, describe_source
 from fungrad.core.evaluate import inline
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.glossary import COMMON
+from fungrad.core.reading import as_read
 from fungrad.core.trace import Trace
 from fungrad.core.types import ArrayType
 from fungrad.primitives.naming import Named
@@ -48,7 +49,8 @@ def _residuals(
     with Trace(label, with_values=True) as trace:
         inputs = [trace.new_input(t, as_operand(x)) for t, x in zip(types, leaves, strict=True)]
         called, by_name = tree.unflatten(structure, inputs)
-        outputs = output_variables(trace, tree.leaves(fun(*called, **by_name)), label)
+        run = as_read(fun)  # under a name: errors look up which function is called here
+        outputs = output_variables(trace, tree.leaves(run(*called, **by_name)), label)
         expr = inline(trace.expr(outputs))
     wrt = [expr.captured + i for i, t in enumerate(types) if t.inexact]
     forward = linearize_expr(expr, wrt).forward
