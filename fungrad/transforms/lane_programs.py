@@ -10,13 +10,16 @@ import numpy as np
 
 from fungrad.compile.keeping import keep
 from fungrad.compile.lower import Program
+from fungrad.core.backend import namespace, to_device
 from fungrad.core.cache import Hashed, LRUCache
 from fungrad.core.collection import no_collection
-from fungrad.core.config import check_exprs, settings
+from fungrad.core.config import check_exprs, compilation, settings
 from fungrad.core.evaluate import inline
 from fungrad.core.expr import Calling, Equation, Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.recorder import SeenAs
+from fungrad.core.state import holding
+from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType
 from fungrad.primitives.collectives import AxisIndex
 from fungrad.rewrite.batch import batch_expr, with_batch
@@ -101,6 +104,16 @@ class Batched(NamedTuple):
 
     program: Program
     mapped: Sequence[bool]
+
+
+def run_without_kernels(program: Program, arguments: Sequence[Any]) -> list[Any]:
+    """Run a program that no kernels are made for: how many lanes there are is another number in the next call."""
+    xp = namespace(arguments)
+    if settings.get().observed or Tracer in map(type, arguments):
+        return program(*arguments)
+    with holding(compilation, "off"):
+        function = program.function(xp)
+    return function(*to_device(xp, arguments))
 
 
 def program_of(

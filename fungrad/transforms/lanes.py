@@ -31,6 +31,7 @@ from fungrad.transforms.lane_programs import (
     groups_of,
     program_of,
     renumbered,
+    run_without_kernels,
 )
 
 Mapping: TypeAlias = tuple[int, tuple[int, ...], Sequence[Any], Hashable]
@@ -258,7 +259,7 @@ class Way:
         if name is not None:
             arguments.append(self.lanes)
         with at_places([trace.sources[n] for n in numbers]):
-            return made.program(*arguments), made.mapped
+            return run_without_kernels(made.program, arguments), made.mapped
 
     def _check_apart(self, numbers: Sequence[int]) -> None:
         """Raise if lanes communicate that have parted from others."""
