@@ -58,16 +58,16 @@ class FungradError(Explained, Exception):
 
 
 class ConcretizationError(FungradError, TypeError):
-    """A value was asked of a tracer that has none (under `jit`, or mapped by `vmap`).
+    """A value was asked of a tracer that has none, as in a program of `make_expr` or a loop's body.
 
     Examples
     --------
     >>> import fungrad as fg
     >>> try:
-    ...     fg.jit(lambda x: x if x > 0 else -x)(1.0)
+    ...     fg.make_expr(lambda n: fg.numpy.zeros(n))(3)
     ... except fg.ConcretizationError:
-    ...     print("use fungrad.numpy.where")
-    use fungrad.numpy.where
+    ...     print("a program for all values has arrays of one shape")
+    a program for all values has arrays of one shape
     """
 
 

@@ -326,7 +326,7 @@ def _alternating(x, n):
     return x
 
 
-def test_long_programs():
+def test_long_programs(as_written):
     kept, _ = fused(lambda x: _alternating(x, 2000), X * 0.1)
     assert kept == ["kernel"] * len(kept)
     assert len(kept) == -(-2000 // fusing.LARGEST)

@@ -519,9 +519,9 @@ def test_error(change, message):
         change(x)
         return fnp.sum(x)
 
-    with pytest.raises((TypeError, ValueError), match=f"(?s){message}"):
-        fg.grad(f)(X)
-    if "zeros" not in message or "np.zeros" not in message:
+    with setting(reading="fungrad.numpy.zeros" not in message):  # what is read makes no such arrays
+        with pytest.raises((TypeError, ValueError), match=f"(?s){message}"):
+            fg.grad(f)(X)
         with pytest.raises((TypeError, ValueError, fg.ConcretizationError)):
             fg.jit(f)(X)
 

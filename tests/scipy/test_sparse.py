@@ -6,6 +6,7 @@ import scipy.sparse
 
 import fungrad as fg
 import fungrad.numpy as fnp
+from fungrad.core.config import setting
 from fungrad.scipy import sparse
 from fungrad.scipy.sparse import linalg
 from fungrad.test_util import check_agreement
@@ -175,7 +176,6 @@ def test_dtypes():
         (lambda d: coo(d).asformat("dia"), NotImplementedError, "coo, csr or csc"),
         (lambda d: linalg.spsolve(coo(d)[:2], B), ValueError, "square"),
         (lambda d: sparse.dok_array, AttributeError, "plain"),
-        (lambda d: sparse.coo_array((d, (d.astype(int), COLS))), TypeError, "value"),
         (lambda d: sparse.diags_array([d[:2]], offsets=[0], shape=(3, 3)), ValueError, "3 elements"),
         (lambda d: sparse.block_array([[coo(d)], [coo(d)[:, :2]]]), ValueError, "does not fit"),
     ],
@@ -183,3 +183,12 @@ def test_dtypes():
 def test_errors(call, error, match):
     with pytest.raises(error, match=match):
         fg.jit(call)(DATA)
+
+
+def test_places_of_elements_need_values():
+    f = fg.jit(lambda d, rows: sparse.coo_array((d, (rows, COLS)), shape=(3, 3)).sum(1))
+    for places in (ROWS, ROWS[::-1].copy()):
+        expected = scipy.sparse.coo_array((DATA, (places, COLS)), shape=(3, 3)).sum(1)
+        np.testing.assert_allclose(f(DATA, places), expected)
+    with setting(reading=False), pytest.raises(TypeError, match="value"):
+        fg.jit(lambda d: sparse.coo_array((d, (d.astype(int), COLS))))(DATA)

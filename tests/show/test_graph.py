@@ -591,7 +591,7 @@ def test_backward(f, args):
     check(graph(f, backward=True)(*args))
 
 
-def test_long_programs_with_backward():
+def test_long_programs_with_backward(as_written):
     drawing = graph(repeated(600), backward=True)(np.ones(3))
     assert len(drawing.scene.nodes) < 25
     assert "backward pass of these repetitions" in names(drawing.scene)

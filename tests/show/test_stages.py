@@ -73,7 +73,7 @@ def test_loops_are_counted_and_folded():
     assert html.count("<details") >= len(found) + 2  # the body in two expressions
 
 
-def test_long_programs_say_what_is_left_out():
+def test_long_programs_say_what_is_left_out(as_written):
     def long(x):
         for _ in range(100):
             x = fnp.sin(x) * 2
