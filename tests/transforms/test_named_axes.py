@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from operator import truth
 from typing import Any
 
 import numpy as np
@@ -103,10 +104,10 @@ OF_EACH_CALL = {
     "under grad": lambda x: fg.grad(lambda w: w if w * lax.axis_index("i") > 0 else 2 * w)(1.0),
 }
 COMMUNICATING = {
-    "before": lambda x: x if lax.ppermute(2, "i", [(0, 1)]) > 0 else 2 * x,
-    "after": lambda x: lax.psum(x, "i") if x > 1 else x,
-    "between": lambda x: lax.psum(x, "i") if x > 1 and lax.psum(x, "i") > 1 else x,
-    "unused": lambda x: (lax.psum(x, "i"), x if x > 1 else 2 * x)[1],
+    "before": lambda x: x if truth(lax.ppermute(2, "i", [(0, 1)]) > 0) else 2 * x,
+    "after": lambda x: lax.psum(x, "i") if truth(x > 1) else x,
+    "between": lambda x: lax.psum(x, "i") if truth(x > 1) and lax.psum(x, "i") > 1 else x,
+    "unused": lambda x: (lax.psum(x, "i"), x if truth(x > 1) else 2 * x)[1],
 }
 
 
