@@ -338,8 +338,9 @@ class _Scheduler:
                 and memory.root[v] == v
                 and v not in self.registers.pending
                 and memory.needed[v] == number
-                and not any(w != v and memory.root[w] == v for w in inputs)  # no view is read
+                # Before the operands are looked through: a list that is joined may have a thousand.
                 and (self.types[v].shape, self.types[v].dtype) == (type_.shape, type_.dtype)
+                and not any(w != v and memory.root[w] == v for w in inputs)  # no view is read
             ):
                 return v
         return None

@@ -314,3 +314,88 @@ def test_an_assignment_that_loses_a_derivative_is_not_swallowed():
     assert fg.grad(f)(1.0) == 1.0
     with setting(reading=False), pytest.raises(fg.LostDerivativeError, match="elements of a NumPy"):
         fg.grad(f)(1.0)
+
+
+# What is handed to transforms and rules
+
+
+TRANSFORMS = {
+    "grad": lambda f: fg.grad(f)(2.0),
+    "value_and_grad": lambda f: fg.value_and_grad(f)(2.0)[1],
+    "vjp": lambda f: fg.vjp(f, 2.0)[1](1.0)[0],
+    "jvp": lambda f: fg.jvp(f, (2.0,), (1.0,))[1],
+    "linearize": lambda f: fg.linearize(f, 2.0)[1](1.0),
+    "jacfwd": lambda f: fg.jacfwd(f)(2.0),
+    "grad of jit": lambda f: fg.grad(fg.jit(f))(2.0),
+    "grad of checkpoint": lambda f: fg.grad(fg.checkpoint(f))(2.0),
+    "vmap of grad": lambda f: fg.vmap(fg.grad(f))(np.full(3, 2.0))[1],
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
+def test_functions_of_math_themselves_are_taken(transform):
+    assert transform(math.sin) == pytest.approx(math.cos(2.0), rel=1e-15)
+    power = functools.partial(math.pow, 2.0)
+    assert transform(power) == pytest.approx(4.0 * math.log(2.0), rel=1e-15)
+
+
+@fg.custom_vjp
+def sine(x):
+    return math.sin(x) if x > 0 else 2.0 * math.sin(x)
+
+
+sine.defvjp(lambda x: (sine(x), math.cos(x)), lambda cos, ct: (ct * cos,))
+
+
+@fg.custom_jvp
+def cosine(x):
+    return math.cos(x)
+
+
+cosine.defjvp(lambda x, t: (math.cos(x[0]), -math.sin(x[0]) * t[0]))
+
+
+def test_rules_are_read():
+    points = np.array([0.5, -0.5])
+    slopes = np.cos(points)  # the rule's, also where the function has another
+    np.testing.assert_allclose(fg.vmap(fg.grad(sine))(points), slopes, rtol=1e-15)
+    np.testing.assert_allclose(fg.jit(fg.vmap(fg.grad(sine)))(points), slopes, rtol=1e-15)
+    np.testing.assert_allclose(fg.vmap(sine)(points), np.sin(points) * [1, 2], rtol=1e-15)
+    np.testing.assert_allclose(fg.jit(fg.grad(fg.grad(cosine)))(0.5), -math.cos(0.5), rtol=1e-15)
+    np.testing.assert_allclose(fg.vmap(cosine)(points), np.cos(points), rtol=1e-15)
+
+
+def test_elements_by_a_mask_are_a_result_of_jit_under_vmap():
+    f = lambda x: np.exp(x[x > 0.6])
+    x = np.array([[0.1, 0.7, 0.8], [0.9, 0.2, 0.7]])
+    np.testing.assert_array_equal(fg.vmap(fg.jit(f))(x), [f(row) for row in x])
+
+
+class Sums:
+    def __init__(self, n):
+        self.count, self.total = 0, np.zeros(n)
+
+    def add(self, x):
+        self.count += 1
+        self.total += x
+
+
+def test_arrays_of_several_attributes_of_one_line_take_what_is_traced():
+    def f(rows):
+        sums = Sums(2)
+        for row in rows:
+            sums.add(row * row)
+        return (sums.total / sums.count).sum()
+
+    x = np.arange(6.0).reshape(3, 2)
+    np.testing.assert_allclose(fg.grad(f)(x), 2 * x / 3, rtol=1e-15)
+
+
+def test_ndenumerate_goes_over_what_is_traced():
+    def f(x):
+        total = 0.0
+        for (i, j), v in np.ndenumerate(x):
+            total += (i + 2 * j) * v
+        return total
+
+    np.testing.assert_array_equal(fg.grad(f)(np.ones((2, 2))), [[0, 2], [1, 3]])

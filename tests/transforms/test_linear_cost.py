@@ -104,12 +104,12 @@ def compiled_at_the_second_call(monkeypatch):
     monkeypatch.setattr(gradient, "PATIENCE", 1)
 
 
-def check_linear(transform):
+def check_linear(transform, sizes=(20, 40, 80)):
     """Check that the second doubling of a size adds twice the work that the first one adds."""
     counts = []
     for call in [transform(50)] * 3:  # imports, and remembers, what is so once
         call()
-    for n in (20, 40, 80):
+    for n in sizes:
         for cache in (programs, starts._met, gradient._pulls):  # looked through when they are full
             cache.clear()
         call = transform(n)
@@ -119,8 +119,14 @@ def check_linear(transform):
 
 
 @pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
-def test_twice_the_leaves_are_twice_the_work(transform):
+def test_twice_the_leaves_are_twice_the_work(transform, as_written):
     check_linear(transform)
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
+def test_the_same_in_functions_that_are_read(transform):
+    """Loops are one equation. Those of few rounds are compiled in another way, and programs that are longer are cut."""
+    check_linear(transform, (80, 160, 320))
 
 
 def test_a_leaf_of_a_gradient_takes_few_instructions():
@@ -149,7 +155,7 @@ def fill(x, n):
 
 @pytest.mark.parametrize("f", [chain, fill])
 @pytest.mark.parametrize("jitted", [False, True])
-def test_twice_the_equations_are_twice_the_work_in_pieces(monkeypatch, f, jitted):
+def test_twice_the_equations_are_twice_the_work_in_pieces(monkeypatch, f, jitted, as_written):
     monkeypatch.setattr(pieces, "PIECE", 5)
     around = fg.jit if jitted else lambda g: g
     check_linear(lambda n: (g := around(fg.grad(lambda x: f(x, n)))) and (lambda: g(2.0)))
