@@ -17,7 +17,7 @@ from fungrad.programs.loops.cond import choose
 from fungrad.reading.forms import form
 from fungrad.reading.registry import UNBOUND
 from fungrad.reading.sites import NotRecorded, Site
-from fungrad.reading.strict import EXIT, body_level
+from fungrad.reading.strict import EXIT, body_level, traced_once
 from fungrad.reading.variables import Filled, without_hidden
 
 __all__ = [
@@ -42,7 +42,8 @@ def branch(site: Site, test: Any, variables: dict[str, Any]) -> Any:
         return None
     variables = without_hidden(variables)
     try:
-        return _recorded(site, test, variables)
+        with traced_once(site.key):
+            return _recorded(site, test, variables)
     except NOT_TRACEABLE as reason:
         site.note(reason)
         return None

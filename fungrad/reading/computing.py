@@ -7,7 +7,7 @@ import builtins
 
 from fungrad.reading.sites import NotRecorded
 
-__all__ = ["FRAMES", "PURE", "WRITING", "check_strict"]
+__all__ = ["FRAMES", "METHODS", "PURE", "WRITING", "check_strict"]
 
 WRITING = frozenset(
     [
@@ -44,6 +44,36 @@ PURE = frozenset(
     )
 )
 """Functions of Python that do nothing but compute."""
+
+METHODS = frozenset(
+    [
+        "all",
+        "any",
+        "argmax",
+        "argmin",
+        "astype",
+        "clip",
+        "conj",
+        "cumprod",
+        "cumsum",
+        "dot",
+        "flatten",
+        "max",
+        "mean",
+        "min",
+        "prod",
+        "ravel",
+        "reshape",
+        "squeeze",
+        "std",
+        "sum",
+        "swapaxes",
+        "trace",
+        "transpose",
+        "var",
+    ]
+)
+"""Methods of arrays that do nothing but compute, by names that no method with another effect has."""
 
 REFUSED = (
     *(ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom, ast.ClassDef, ast.Try, ast.With),

@@ -182,7 +182,7 @@ class _Indexed:
         if trace is None or not any(map(is_symbolic, parts)):
             return self._items[index]
         if type(self._items) is np.ndarray:
-            return trace.lift(self._items)[index]  # type: ignore[index]
+            return trace.lift(self._items)[index]
         import fungrad.numpy as fnp
 
         if len({type_of(x) for x in self._items}) > 1:

@@ -22,6 +22,7 @@ from fungrad.reading.forms import form
 from fungrad.reading.registry import UNBOUND
 from fungrad.reading.rows import Rows
 from fungrad.reading.sites import ROW, NotRecorded, Site
+from fungrad.reading.strict import traced_once
 from fungrad.reading.variables import Filled, is_dynamic, own_copy, without_hidden
 from fungrad.reading.whole import check_whole_numbers
 
@@ -41,7 +42,8 @@ def loop(site: Site, over: Any, variables: dict[str, Any]) -> Any:
         known = {name: variables[name] for name in site.names if name in variables}
         if not rows.traced and not any(map(_holds_tracer, known.values())):
             return None
-        return _Loop(site, rows, known).outcome()
+        with traced_once(site.key):
+            return _Loop(site, rows, known).outcome()
     except NOT_TRACEABLE as reason:
         site.note(reason)
         return None
@@ -56,7 +58,8 @@ def repeat(site: Site, variables: dict[str, Any]) -> Any:
         known = {name: variables[name] for name in site.names if name in variables}
         if not any(map(_holds_tracer, known.values())):
             return None
-        return _Repeat(site, known).outcome()
+        with traced_once(site.key):
+            return _Repeat(site, known).outcome()
     except NOT_TRACEABLE as reason:
         site.note(reason)
         return None

@@ -10,6 +10,7 @@ import numpy as np
 
 from fungrad.compat.numpy import stand_ins
 from fungrad.reading.computing import FRAMES, PURE, WRITING, check_strict
+from fungrad.reading.computing import METHODS as COMPUTING_METHODS
 from fungrad.reading.filling import filled_names
 from fungrad.reading.libraries import may_need
 from fungrad.reading.scope import UNKNOWN, Scope
@@ -115,9 +116,11 @@ class Rewriter(Statements):
         for each in ast.walk(node):
             if isinstance(each, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom):
                 return False
-            calls = isinstance(each, ast.Call) and not self.strict
-            if calls and not _computes(self.scope.object_of(each.func)):  # type: ignore[attr-defined]
-                return False
+            if isinstance(each, ast.Call) and not self.strict:
+                target = self.scope.object_of(each.func)
+                method = target is UNKNOWN and isinstance(each.func, ast.Attribute)
+                if not ((method and each.func.attr in COMPUTING_METHODS) or _computes(target)):  # type: ignore[attr-defined]
+                    return False
         return True
 
     # Calls

@@ -89,7 +89,7 @@ def _bound(nodes: Sequence[ast.AST]) -> Iterable[str]:
             isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
             and each is not node
         ) or (isinstance(each, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and each.name):
-            yield each.name
+            yield str(each.name)
         elif isinstance(each, ast.MatchMapping) and each.rest:
             yield each.rest
         elif isinstance(each, ast.alias):

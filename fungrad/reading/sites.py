@@ -149,6 +149,7 @@ class Site:
     def __init__(self, origin: Origin, node: Any) -> None:
         self.origin = origin
         self.place = place_of(node)
+        self.key = (id(origin.code), *self.place)  # the same for all forms of it
         self.line = node.lineno
         self.failures = 0
         self.notes: list[str] = []

@@ -6,14 +6,17 @@ loop or branch itself.
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import functools
 import math
+from collections.abc import Iterator
 from types import BuiltinFunctionType, BuiltinMethodType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
-from fungrad.core.state import state_variable
+from fungrad.core.state import holding, state_variable
 from fungrad.core.tracer import Tracer
 from fungrad.core.transformed import Portable
 from fungrad.reading import functions
@@ -21,10 +24,24 @@ from fungrad.reading.computing import PURE, WRITING
 from fungrad.reading.libraries import is_left_alone
 from fungrad.reading.sites import NotRecorded
 
-__all__ = ["EXIT", "body_level", "strictly_called", "updated", "written"]
+__all__ = ["EXIT", "body_level", "strictly_called", "traced_once", "updated", "written"]
 
 body_level = state_variable("body_level", 0)
 """The level of the trace of the innermost body; arrays of lower ones are not written to."""
+
+bodies: contextvars.ContextVar[frozenset[Any]] = state_variable("bodies", frozenset())
+"""The places of the loops and branches whose bodies are being traced: a function that calls itself comes to one again."""
+
+
+@contextlib.contextmanager
+def traced_once(place: Any) -> Iterator[None]:
+    """Context in which a body is traced. Raises `NotRecorded` where it has been entered before, by recursion."""
+    entered = bodies.get()
+    if place in entered:
+        raise NotRecorded("the function calls itself")
+    with holding(bodies, entered | {place}):
+        yield
+
 
 READING = frozenset(["copy", "count", "get", "index", "items", "keys", "values"])
 """Methods of lists and dicts that change nothing."""

@@ -156,7 +156,7 @@ _HOMES = {"builtin": "fungrad.reading.builtin", "numbers": "fungrad.reading.numb
 
 def _of(module: str, name: str) -> Callable[[], Function]:
     """Return what looks up a stand-in in a module beside this."""
-    return lambda: getattr(importlib.import_module(_HOMES[module]), name)  # type: ignore[no-any-return]
+    return lambda: getattr(importlib.import_module(_HOMES[module]), name)
 
 
 def _makers() -> Iterator[tuple[Any, Callable[[], Function]]]:

@@ -286,6 +286,24 @@ def test_the_way_that_is_not_taken_is_not_computed():
     assert fg.vmap(fg.grad(f))(np.array([0.0, 4.0])).tolist() == [0.0, 0.25]
 
 
+def recursive(x):
+    if abs(x) < 0.5:
+        return x
+    return recursive(x / 2) + 1
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_functions_that_call_themselves(nested):
+    points = np.array([0.3, 1.7, 9.0])
+    f = (lambda x: recursive(x) * 2) if nested else recursive
+    expected = [f(x) for x in points]
+    assert [fg.jit(f)(x) for x in points] == expected
+    assert fg.vmap(f)(points).tolist() == expected
+    slopes = [(1 + nested) * s for s in (1.0, 0.25, 0.03125)]
+    assert fg.vmap(fg.grad(f))(points).tolist() == slopes
+    assert fg.grad(lambda x: fg.vmap(f)(x).sum())(points).tolist() == slopes
+
+
 # While
 
 
