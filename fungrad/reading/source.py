@@ -139,7 +139,8 @@ def _global_before(a: CodeType, b: CodeType) -> str:
     for x, y in zip(dis.get_instructions(a), dis.get_instructions(b), strict=False):
         if "LOAD_GLOBAL" in (x.opname, y.opname):
             name = str(x.argval if x.opname == "LOAD_GLOBAL" else y.argval)
-        if (x.opcode, x.arg) != (y.opcode, y.arg):
+        jumps = x.opcode in dis.hasjrel or x.opcode in dis.hasjabs  # over what differs later
+        if x.opcode != y.opcode or (x.arg != y.arg and not jumps):
             break
     return name
 
