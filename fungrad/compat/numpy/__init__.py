@@ -59,7 +59,8 @@ def install() -> None:
 
 
 def _install() -> None:
-    from fungrad.compat.numpy import scipys, stand_ins
+    # The signatures import modules of SciPy, for which they are asked once these are watched.
+    from fungrad.compat.numpy import scipys, signatures, stand_ins  # noqa: F401
 
     done = set[str]()
 
