@@ -51,6 +51,8 @@ def of_float(*args: Any) -> Any:
         return float(*args)
     if args[0].dtype.kind == "c":
         raise TypeError("float() argument must be a string or a real number, not 'complex'")
+    if not args[0]._has_derivative and not is_symbolic(args[0]):
+        return float(args[0])
     return REAL(number(args[0]))
 
 
