@@ -284,7 +284,7 @@ def strict_dependence(new_val: bool = True) -> AbstractContextManager[None]:
     >>> import fungrad as fg
     >>> with strict_dependence():
     ...     try:
-    ...         fg.grad(lambda p: p["w"] ** 2 + float(p["b"]))({"w": 2.0, "b": 3.0})
+    ...         fg.grad(lambda p: p["w"] ** 2 + int(p["b"]))({"w": 2.0, "b": 3.0})
     ...     except fg.LostDerivativeError as error:
     ...         print(str(error).split(",")[0])
     grad(<lambda>): the result does not depend on argument 0['b']

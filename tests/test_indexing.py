@@ -542,7 +542,7 @@ def test_a_mask_without_elements_fits_axes_of_any_length(key):
             fg.jit(functools.partial(read, key=wrong))(x)
 
 
-def test_slice_bound_without_value():
+def test_slice_bound_without_value(as_written):
     with Trace("jit(f)") as trace:
         n = trace.new_input(type_of(1))
         with pytest.raises(ConcretizationError, match="static_argnums"):
@@ -758,7 +758,7 @@ def test_floats_added_to_integers_are_rounded_once():
     assert fg.jit(lambda y: fg.at(x)[[0, 0, 1]].add(y))(0.6).tolist() == [0, 0, -1]
 
 
-def test_a_mask_without_elements_is_not_taken_for_integers():
+def test_a_mask_without_elements_is_not_taken_for_integers(as_written):
     array, mask = np.arange(6.0).reshape(2, 3), np.zeros((0, 3), bool)
     with pytest.raises(fg.ConcretizationError, match=r"fungrad\.at\(array\)\[mask\]\.get\(\)"):
         fg.vmap(lambda m: array[m])(np.stack([mask, mask]))

@@ -388,7 +388,7 @@ def test_named_axes_are_explained(caplog):
     )
 
 
-def test_what_keeps_an_objective_from_being_compiled_is_explained(caplog):
+def test_what_keeps_an_objective_from_being_compiled_is_explained(caplog, as_written):
     data = np.linspace(1.0, 2.0, 20)
 
     def loss(p):

@@ -74,7 +74,7 @@ class Noted:
 
     def function(self, function: FunctionType, reading: Reading) -> None:
         """Note a function, and at the line that calls it that it is not read, if so."""
-        code = reading.original
+        code = reading.original or function.__code__
         why = WHY if AS_WRITTEN in function.__dict__ else reading.why
         if why == IS_READ or is_left_alone(function.__module__, code.co_filename):
             return

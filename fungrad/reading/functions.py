@@ -47,14 +47,23 @@ class Reading:
         Why it was not read; "" if it was.
     """
 
-    __slots__ = ("alive", "code", "original", "strict", "why")
+    __slots__ = ("_original", "alive", "code", "strict", "why")
 
     def __init__(self, original: CodeType, code: CodeType | None, why: str = "") -> None:
-        self.original = original
+        self._original = weakref.ref(original)
         self.code = code
         self.why = why
         self.strict: CodeType | NotRecorded | None = None
         self.alive: weakref.ref[CodeType]
+
+    @property
+    def original(self) -> CodeType | None:
+        """The code that was read; None if nobody has the function any more."""
+        return self._original()
+
+
+MOST = 1 << 12
+"""Of how many functions it is kept what became of them."""
 
 
 class Readings:
@@ -88,6 +97,9 @@ class Readings:
             unchanged.pop(key, None)
 
         reading.alive = weakref.ref(code, gone)
+        if len(by_id) >= MOST:  # what is made of a function holds on to its code
+            by_id.clear()
+            unchanged.clear()
         by_id[key] = reading
         if reading.code is None:
             unchanged[key] = reading.alive
@@ -179,26 +191,23 @@ def strict(function: FunctionType) -> FunctionType | None:
     if reading.strict is None:
         if is_left_alone(function.__module__, function.__code__.co_filename):
             return None
+        code = reading.original
+        if code is None:
+            return None
         try:
-            node, imported = definition_of(reading.original, function.__globals__)
+            node, imported = definition_of(code, function.__globals__)
         except Unreadable:
             return None
         try:
-            original = _with_original(function, reading)
+            original = function if function.__code__ is code else with_code(function, code)
             node, constants = strictly_rewritten(node, original)
-            made = compiled(node, reading.original, imported)
+            made = compiled(node, code, imported)
             reading.strict = with_constants(made, constants)
         except NotRecorded as reason:
             reading.strict = reason
     if isinstance(reading.strict, NotRecorded):
         raise NotRecorded(str(reading.strict))
     return with_code(function, reading.strict)
-
-
-def _with_original(function: FunctionType, reading: Reading) -> FunctionType:
-    if function.__code__ is reading.original:
-        return function
-    return with_code(function, reading.original)
 
 
 def stand_in_of(x: Any) -> Any:

@@ -71,8 +71,9 @@ def as_written(fun: F) -> F:
         )
     function: Any = fun
     known = readings.known(function.__code__)
-    if known is not None and known.original is not function.__code__:
-        function = with_code(function, known.original)
+    original = None if known is None else known.original
+    if original is not None and original is not function.__code__:
+        function = with_code(function, original)
     vars(function)[AS_WRITTEN] = True
     replaced.pop(id(function), None)
     for code in _inside(function.__code__):

@@ -25,6 +25,8 @@ _ALONE = frozenset(["fungrad", "numpy", "scipy", "cupy", "jax", "torch", "autogr
 def is_left_alone(module: str | None, filename: str) -> bool:
     """Whether functions of a module are never read: of fungrad, NumPy, SciPy and Python's own library."""
     package = (module or "").partition(".")[0]
+    if filename.startswith("<doctest"):  # an example, which runs in the module that it explains
+        return False
     if package in _ALONE:
         return True
     return package in sys.stdlib_module_names and package != "__main__" and _is_of_python(filename)

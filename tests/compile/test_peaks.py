@@ -107,7 +107,7 @@ WEIGHTS = [np.eye(200, dtype="f4")] * 4
         (lambda x: lax.fori_loop(0, 5, lambda i, y: fnp.sin(y) * 2 + x, x), (X,), 1),
     ],
 )
-def test_peaks(f, args, most, mode):
+def test_peaks(f, args, most, mode, as_written):
     assert arrays(f, *args) < most + 0.1
 
 
@@ -123,7 +123,7 @@ def test_peaks(f, args, most, mode):
         chosen,
     ],
 )
-def test_peaks_are_known_beforehand(f):
+def test_peaks_are_known_beforehand(f, as_written):
     x = ROWS[0] if f is looped else ROWS if f is not chosen else X
     expected = peak_of_steps(Program(fg.make_expr(f)(x)).schedule)
     assert abs(peak(f, x) - expected) < 0.03 * expected + 4096

@@ -278,7 +278,7 @@ def test_what_is_computed_at_once():
     ]
 
 
-def test_operators_in_a_rule_have_numpy_s_names():
+def test_operators_in_a_rule_have_numpy_s_names(as_written):
     f = fg.custom_vjp(lambda x: x)
 
     def forward(x):

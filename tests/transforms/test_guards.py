@@ -25,6 +25,8 @@ from tests.transforms.guarded import ABOVE, CASES, branch, halving, power
 def unread(monkeypatch):
     """Functions are run as they are written: read ones ask for less."""
     monkeypatch.setattr(reading, "_readers", [lambda function: function])
+    for kept in ("replaced", "unchanged"):  # by other tests
+        monkeypatch.setattr(reading, kept, {})
 
 
 @pytest.fixture
