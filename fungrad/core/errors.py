@@ -95,7 +95,7 @@ class LostDerivativeError(FungradError, TypeError):
     >>> import numpy as np
     >>> import fungrad as fg
     >>> try:
-    ...     fg.grad(lambda x: np.asarray(x).sum())(np.ones(3))
+    ...     fg.grad(fg.as_written(lambda x: np.asarray(x).sum()))(np.ones(3))
     ... except fg.LostDerivativeError:
     ...     print("use fungrad.numpy.asarray")
     use fungrad.numpy.asarray

@@ -60,10 +60,10 @@ class Tracer:
     --------
     >>> import fungrad as fg
     >>> def f(x):
-    ...     print(type(x).__name__, x.dtype, x)
+    ...     print(x.dtype, x)
     ...     return x * x if x > 0 else -x
     >>> print(fg.grad(f)(3.0))
-    Tracer float64 3.0
+    float64 3.0
     6.0
     """
 

@@ -91,10 +91,11 @@ class Readings:
 
     def keep(self, code: CodeType, reading: Reading) -> None:
         key, by_id = id(code), self._by_id
+        forget = by_id.pop, unchanged.pop  # also when Python ends, and names of modules are gone
 
         def gone(_: Any) -> None:
-            by_id.pop(key, None)
-            unchanged.pop(key, None)
+            for pop in forget:
+                pop(key, None)
 
         reading.alive = weakref.ref(code, gone)
         if len(by_id) >= MOST:  # what is made of a function holds on to its code
