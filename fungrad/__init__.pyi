@@ -16,10 +16,10 @@ from fungrad.core.errors import MissingRuleError as MissingRuleError
 from fungrad.core.errors import RetraceWarning as RetraceWarning
 from fungrad.core.errors import StrictConversionWarning as StrictConversionWarning
 from fungrad.core.tracer import Tracer as Tracer
-from fungrad.numpy.at import at as at
 from fungrad.core.config import checking as checking
 from fungrad.core.types import float0 as float0
 from fungrad import numpy as numpy
+from fungrad.numpy.at import at as at
 from fungrad.ad_checkpoint import checkpoint_policies as checkpoint_policies
 from fungrad.callback import pure_callback as pure_callback
 from fungrad.execution import block_until_ready as block_until_ready
