@@ -88,6 +88,10 @@ class Case(NamedTuple):
         return found
 
 
+NUMPYS = ("to index an array", "an index, a length, a shape", "a boolean mask picks")
+"""Words of errors where NumPy's own array asks for a value, of which nobody tells us."""
+
+
 def on_numpy(f: Callable[..., Any], xs: Sequence[Any]) -> list[Any]:
     try:
         with np.errstate(all="raise", under="ignore"):
@@ -489,7 +493,7 @@ def _check(case: Case) -> Mismatch | None:
             return None
         except fg.ConcretizationError as error:
             # NumPy's own array cannot ask us; a mask without values serves some statements only.
-            ours = not any(x in str(error) for x in ("to index an array", "a boolean mask picks"))
+            ours = not any(x in str(error) for x in NUMPYS)
             if ours and not (way in WITHOUT_VALUES and program.has("value")):
                 return Mismatch(f"{way} asks for values", traceback.format_exc())
             if way in ALWAYS:

@@ -304,7 +304,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_errors(name):
+def test_errors(name, as_written):
     call, error, message = WRONG[name]
     with pytest.raises(error, match=message):
         call()
