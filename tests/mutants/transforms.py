@@ -15,9 +15,9 @@ MUTANTS = (
     ),
     Mutant(
         "jit-key-without-layouts",
-        "fungrad/transforms/jit.py",
-        "        if trace.reshaped and trace.assigned:\n            entry.layouts = layouts\n",
-        "        if trace.reshaped and not trace.assigned:\n            entry.layouts = layouts\n",
+        "fungrad/transforms/making.py",
+        "        if trace.reshaped and trace.assigned:\n            entry.layouts = tuple(layouts)\n",
+        "        if trace.reshaped and not trace.assigned:\n            entry.layouts = tuple(layouts)\n",
         "the key of a jitted program that assigns through views lacks how arguments lie in memory",
         ("tests/numpy/test_layout.py",),
     ),
