@@ -6,6 +6,7 @@ import __future__
 import ast
 import functools
 import linecache
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
@@ -30,6 +31,10 @@ FUTURE = functools.reduce(
 
 NOT_PLAIN = 0x20 | 0x80 | 0x100 | 0x200
 """The flags of generators and of asynchronous functions."""
+
+
+_TURN = threading.RLock()
+"""Held while Python turns text into trees and these into code: up to 3.12 it counts their depth for all threads together."""
 
 
 class Unreadable(Exception):
@@ -180,7 +185,8 @@ def _whole(filename: str, lines: tuple[str, ...]) -> ast.Module | None:
 def _parsed(text: str) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # given when the module was compiled
-        return ast.parse(text)
+        with _TURN:
+            return ast.parse(text)
 
 
 def _may_be(node: ast.AST, code: CodeType) -> bool:
@@ -248,7 +254,8 @@ def compiled(node: Definition, code: CodeType, imported: Sequence[str] = ()) -> 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         flags = code.co_flags & FUTURE
-        whole = compile(module, code.co_filename, "exec", flags, dont_inherit=True)
+        with _TURN:
+            whole = compile(module, code.co_filename, "exec", flags, dont_inherit=True)
     result = first_code(whole, "around")
     if owner:
         result = first_code(result, owner)
@@ -271,7 +278,10 @@ def statements_compiled(
     _locate_wrappers(module, body[0])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        whole = compile(module, code.co_filename, "exec", code.co_flags & FUTURE, dont_inherit=True)
+        with _TURN:
+            whole = compile(
+                module, code.co_filename, "exec", code.co_flags & FUTURE, dont_inherit=True
+            )
     result = first_code(whole, owner) if owner else whole
     return first_code(result, name).replace(co_qualname=code.co_qualname)
 

@@ -213,7 +213,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_function_that_is_let_go_of_goes_with_its_arrays(kind, capsys):
+def test_a_function_that_is_let_go_of_goes_with_its_arrays(kind, capsys, as_written):
     arrays = {}
     for way, use in WAYS.items():
         b = np.full(3, 1.25)

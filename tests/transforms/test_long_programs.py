@@ -30,7 +30,7 @@ def shallow_stack():
     sys.setrecursionlimit(limit)
 
 
-def test_trace():
+def test_trace(as_written):
     expr = fg.make_expr(lambda x: chain(x, LONG))(2.0)
     assert len(expr.equations) >= LONG
 
