@@ -1,6 +1,7 @@
 """`fungrad.random` against `jax.random`: the same key gives the same numbers."""
 
 import functools
+from pathlib import Path
 
 import jax
 import ml_dtypes
@@ -15,9 +16,18 @@ FLOATS = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
 SEEDS = [0, 42, -1, 2**40 + 3]
 
 
+CPU = Path("/proc/cpuinfo")
+HALF_FUSED = CPU.exists() and "avx512_fp16" in CPU.read_text("utf-8")
+"""Whether XLA computes with float16 itself here, and rounds a product and a sum once: its last bit may be another."""
+
+
 def check_bits(mine, theirs):
     theirs = np.asarray(theirs)
     assert (mine.shape, mine.dtype) == (theirs.shape, theirs.dtype)
+    if theirs.dtype == np.float16 and HALF_FUSED:
+        ours, others = (np.asarray(x).view(np.int16).astype(int) for x in (mine, theirs))
+        assert np.abs(ours - others).max(initial=0) <= 1
+        return
     assert np.asarray(mine).tobytes() == theirs.tobytes()
 
 
