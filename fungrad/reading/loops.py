@@ -19,6 +19,7 @@ from fungrad.programs.loops.carry import leaves_of
 from fungrad.programs.loops.recorded import recorded_loop, recorded_while
 from fungrad.reading.branches import NOT_TRACEABLE, choose_between, within_body
 from fungrad.reading.forms import form
+from fungrad.reading.numbers import WHOLE
 from fungrad.reading.registry import UNBOUND
 from fungrad.reading.rows import Rows
 from fungrad.reading.sites import ROW, NotRecorded, Site
@@ -119,7 +120,6 @@ class RowsOf:
         self.traced = any(type(x) is Tracer for x in arrays)
 
 
-WHOLE = Cast(np.dtype(np.int64), True)
 BOOL = Cast(np.dtype(np.bool_))
 
 
