@@ -272,7 +272,7 @@ class Rewriter(Statements):
         """Return what is kept elsewhere than in a variable: a new array of numbers takes traced elements."""
         if isinstance(value, ast.Call):
             inner = value.func
-            if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Constant) and inner.args:
+            if isinstance(inner, ast.Call) and isinstance(inner.func, ast.IfExp):  # that of a hook
                 inner = inner.args[0]
             if id(self.scope.object_of(inner)) in CREATING:
                 return self.hook("filled", value, at=value)

@@ -5,7 +5,9 @@ import __future__
 
 import ast
 import functools
+import itertools
 import linecache
+import re
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
@@ -182,11 +184,31 @@ def _whole(filename: str, lines: tuple[str, ...]) -> ast.Module | None:
         return None
 
 
+_QUIET = "<read by fungrad>"
+"""The file that what is compiled here is said to be of, since Python's warnings are filtered by it."""
+
+_FILTER = ("ignore", None, Warning, re.compile(re.escape(_QUIET)), 0)
+
+
+def _compiled_quietly(text: str | ast.Module, flags: int) -> Any:
+    """Compile without the warnings that Python gave when it compiled the user's module.
+
+    `warnings.catch_warnings` will not do: it changes what other threads see, and they change what it has set.
+    """
+    with _TURN:
+        for trial in itertools.count(1):
+            if _FILTER not in warnings.filters:
+                warnings.filterwarnings("ignore", module=_FILTER[3].pattern)
+            try:
+                return compile(text, _QUIET, "exec", flags, dont_inherit=True)
+            except SyntaxError:  # or a warning, where another thread has just set its own filters
+                if trial == _TRIALS or _FILTER in warnings.filters:
+                    raise
+    raise AssertionError  # not reached: the last trial raises
+
+
 def _parsed(text: str) -> ast.Module:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # given when the module was compiled
-        with _TURN:
-            return ast.parse(text)
+    return _compiled_quietly(text, ast.PyCF_ONLY_AST)
 
 
 def _may_be(node: ast.AST, code: CodeType) -> bool:
@@ -251,16 +273,20 @@ def compiled(node: Definition, code: CodeType, imported: Sequence[str] = ()) -> 
     imports: list[ast.stmt] = [ast.Import([ast.alias(name)]) for name in imported]
     module = ast.Module([*imports, around], [])
     _locate_wrappers(module, node)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        flags = code.co_flags & FUTURE
-        with _TURN:
-            whole = compile(module, code.co_filename, "exec", flags, dont_inherit=True)
-    result = first_code(whole, "around")
+    result = first_code(_compiled_quietly(module, code.co_flags & FUTURE), "around")
     if owner:
         result = first_code(result, owner)
-    result = first_code(result, code.co_name)
+    result = _in_file(first_code(result, code.co_name), code.co_filename)
     return result.replace(co_firstlineno=code.co_firstlineno, co_qualname=code.co_qualname)
+
+
+def _in_file(code: CodeType, filename: str) -> CodeType:
+    """Return a code, and those of the functions inside it, as compiled from a file."""
+    # The depth is that of the nesting of functions in the text, which Python's own compiler bounds.
+    inside = tuple(
+        _in_file(x, filename) if isinstance(x, CodeType) else x for x in code.co_consts
+    )
+    return code.replace(co_filename=filename, co_consts=inside)
 
 
 def statements_compiled(
@@ -276,14 +302,9 @@ def statements_compiled(
         inner = ast.ClassDef(name=owner, bases=[], keywords=[], body=[inner], decorator_list=[])
     module = ast.Module([inner], [])
     _locate_wrappers(module, body[0])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with _TURN:
-            whole = compile(
-                module, code.co_filename, "exec", code.co_flags & FUTURE, dont_inherit=True
-            )
-    result = first_code(whole, owner) if owner else whole
-    return first_code(result, name).replace(co_qualname=code.co_qualname)
+    whole = _compiled_quietly(module, code.co_flags & FUTURE)
+    result = first_code(first_code(whole, owner) if owner else whole, name)
+    return _in_file(result, code.co_filename).replace(co_qualname=code.co_qualname)
 
 
 def _locate_wrappers(node: ast.AST, at: ast.AST) -> None:

@@ -43,7 +43,8 @@ class Statements(ast.NodeTransformer):
         """Return what stands for an object in the text."""
         key = f"\0fungrad.{name}"
         self.constants[key] = value
-        return ast.Constant(key)
+        # Python warns of texts that are called; of `key if True else key` it compiles the key alone.
+        return ast.IfExp(ast.Constant(True), ast.Constant(key), ast.Constant(key))
 
     def block(self, statements: list[ast.stmt], context: str | None) -> list[ast.stmt]:
         """Return the statements of a body, of which `context` says how it is left (see `strict_body`)."""

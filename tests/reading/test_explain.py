@@ -289,7 +289,11 @@ def test_in_the_interpreter_it_says_so():
     text = "import fungrad as fg\ndef f(x):\n    return x\n\nprint(fg.explain(f)(1.0))\n"
     command = [sys.executable, "-i", "-q"]
     out = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
-    assert "f, <stdin>:1: not read: its source is not there" in out
+    if sys.version_info < (3, 13):
+        assert "f, <stdin>:1: not read: its source is not there" in out
+    else:  # which keeps what was typed
+        assert "not read: nothing in it needs it" in out
+        assert "    return x" in out
 
 
 def test_a_refusal_ends_it_with_its_message():

@@ -4,12 +4,14 @@ import asyncio
 import concurrent.futures
 import contextvars
 import dataclasses
+import linecache
 import os
 import subprocess
 import sys
 import sysconfig
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -161,6 +163,29 @@ def test_results_of_threads_do_not_share_buffers():
     results = at_once(task)
     for i, a in enumerate(results):
         assert not any(np.shares_memory(a, b) for b in results[:i])
+
+
+def test_functions_are_read_while_others_filter_warnings():
+    definition = "def f(x):\n    y = np.zeros(2)\n    y[int(x is 1)] = x\n    return np.sum(y)\n"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # `is` with a literal
+        compiled = [compile(definition, f"<filtered {i}>", "exec") for i in range(WORKERS)]
+
+    def task(i):
+        name = f"<filtered {i}>"
+        linecache.cache[name] = (len(definition), None, definition.splitlines(True), name)
+        for _ in range(20):
+            scope = {"np": np}
+            exec(compiled[i], scope)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                assert fg.grad(scope["f"])(2.0) == 1
+
+    kept = [*warnings.filters]
+    try:
+        at_once(task)
+    finally:
+        warnings.filters[:] = kept  # threads restore in any order
 
 
 def test_a_small_cache_under_pressure(monkeypatch):
