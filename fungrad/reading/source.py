@@ -283,9 +283,7 @@ def compiled(node: Definition, code: CodeType, imported: Sequence[str] = ()) -> 
 def _in_file(code: CodeType, filename: str) -> CodeType:
     """Return a code, and those of the functions inside it, as compiled from a file."""
     # The depth is that of the nesting of functions in the text, which Python's own compiler bounds.
-    inside = tuple(
-        _in_file(x, filename) if isinstance(x, CodeType) else x for x in code.co_consts
-    )
+    inside = tuple(_in_file(x, filename) if isinstance(x, CodeType) else x for x in code.co_consts)
     return code.replace(co_filename=filename, co_consts=inside)
 
 
