@@ -208,7 +208,8 @@ def _compiled_quietly(text: str | ast.Module, flags: int) -> Any:
 
 
 def _parsed(text: str) -> ast.Module:
-    return _compiled_quietly(text, ast.PyCF_ONLY_AST)
+    tree: ast.Module = _compiled_quietly(text, ast.PyCF_ONLY_AST)
+    return tree
 
 
 def _may_be(node: ast.AST, code: CodeType) -> bool:
