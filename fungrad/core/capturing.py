@@ -16,7 +16,7 @@ from fungrad.core.backend import Target
 from fungrad.core.recording import Recording
 from fungrad.core.snapshot import LARGE, copied, place, same_bits, snapshot
 from fungrad.core.tracer import Tracer, new_tracer
-from fungrad.core.types import PYTHON_SCALARS, ArrayType, python_number, type_of
+from fungrad.core.types import ArrayType, is_number, type_of
 
 NOTHING: Any = MappingProxyType({})
 """In place of a dict in which there is nothing yet."""
@@ -60,10 +60,7 @@ class Capturing(Recording):
         else:
             type_ = type_of(value)
             key = None
-            cls = type(value)
-            if cls in PYTHON_SCALARS or (
-                cls is not np.ndarray and python_number(value) is not None
-            ):
+            if is_number(value):
                 value = np.asarray(value)[()]
             plain = isinstance(value, np.generic)
             if not self.target.takes_scalars and (plain or isinstance(value, np.ndarray)):

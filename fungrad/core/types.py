@@ -243,6 +243,12 @@ def python_number(x: Any) -> Any:
     return complex(x) if isinstance(x, complex) else None
 
 
+def is_number(x: Any) -> bool:
+    """Return whether `x` is a number of Python's, of a class derived from one as well; NumPy's scalars are none."""
+    cls = type(x)
+    return cls in PYTHON_SCALARS or (cls is not np.ndarray and python_number(x) is not None)
+
+
 def type_of(value: Any) -> ArrayType:
     """Return the type of an array, a NumPy scalar, a Python scalar, a tracer or a type itself.
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.errors import ConcretizationError
-from fungrad.core.types import PYTHON_SCALARS, type_of
+from fungrad.core.types import is_number, python_number, type_of
 from fungrad.lax.operands import array_type_of
 
 
@@ -18,7 +18,7 @@ def array_of(name: str, argument: str, x: Any) -> Any:
 
     Raises TypeError for lists and anything else: there is no implicit conversion in `fungrad.lax`.
     """
-    if type(x) in PYTHON_SCALARS:
+    if is_number(x):
         return np.asarray(x)[()]
     array_type_of(name, argument, x)
     return x
@@ -26,9 +26,9 @@ def array_of(name: str, argument: str, x: Any) -> Any:
 
 def number_of(x: Any, like: Any) -> Any:
     """Return a Python number in the dtype it takes beside the array `like`, anything else as it is."""
-    if type(x) not in PYTHON_SCALARS:
+    if not is_number(x):
         return x
-    return np.asarray(x, np.result_type(type_of(like).dtype, x))[()]
+    return np.asarray(x, np.result_type(type_of(like).dtype, python_number(x)))[()]
 
 
 def integer_of(name: str, argument: str, number: Any) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 
 from fungrad.core import tree
 from fungrad.core.tracer import Tracer, innermost_trace
-from fungrad.core.types import PYTHON_SCALARS, kind_of
+from fungrad.core.types import is_number, kind_of
 from fungrad.lax.arguments import axis_of
 from fungrad.lax.glossary import public, public_like
 from fungrad.lax.named_axes import AxisName, Groups, across, axes_named, count_of, joined, traced
@@ -47,7 +47,7 @@ def psum(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> An
 
     def summed(leaf: Any) -> Any:
         type_ = argument_type(leaf, "lax.psum")
-        if type(leaf) in PYTHON_SCALARS:
+        if is_number(leaf):
             return leaf * count_of(axes)
         if type_.dtype == bool:
             leaf = leaf.astype(np.int64)
@@ -81,7 +81,7 @@ def pmean(x: Any, axis_name: AxisName, *, axis_index_groups: Groups = None) -> A
 
     def mean(leaf: Any) -> Any:
         if kind_of(argument_type(leaf, "lax.pmean").dtype) in "biu":
-            leaf = float(leaf) if type(leaf) in PYTHON_SCALARS else leaf.astype(np.float64)
+            leaf = float(leaf) if is_number(leaf) else leaf.astype(np.float64)
         return psum(leaf, axis_name) / count
 
     return tree.map(mean, x)

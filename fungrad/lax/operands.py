@@ -15,7 +15,7 @@ import numpy as np
 from fungrad.core.config import settings
 from fungrad.core.errors import ConcretizationError
 from fungrad.core.nesting import stage, trace_of
-from fungrad.core.types import PYTHON_SCALARS, ArrayType, Shape, kind_of, type_of
+from fungrad.core.types import ArrayType, Shape, is_number, kind_of, type_of
 from fungrad.numpy import plans, promotion
 
 FLOAT, INEXACT, INTEGER, BITS = "f", "fc", "iu", "biu"
@@ -131,7 +131,7 @@ def brought_to(
 
 def _as_scalar(x: Any, dtype: np.dtype[Any]) -> Any:
     """Return a Python number as a NumPy scalar, which arrays on any device go with."""
-    if type(x) not in PYTHON_SCALARS:
+    if not is_number(x):
         return x
     return np.asarray(x, dtype)[()] if dtype.kind in "biu" else dtype.type(x)
 

@@ -25,6 +25,7 @@ from fungrad.core.types import (
     ArrayType,
     Shape,
     is_added,
+    is_number,
     kind_of,
     python_number,
     type_of,
@@ -239,7 +240,7 @@ def convert(trace: Recorder, x: Any, dtype: np.dtype[Any], weak: bool = False) -
     """Return any operand as a tracer of `trace` with `dtype`."""
     if type(x) is Tracer:
         return cast(x, dtype, weak)  # type: ignore[no-any-return]
-    if type(x) in PYTHON_SCALARS:
+    if is_number(x):
         x = number(x, dtype)[()] if dtype.kind in "iu" else dtype.type(x)
         x = x.item() if weak else x  # among weak operands a Python number stays one
     elif x.dtype != dtype:

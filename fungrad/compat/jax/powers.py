@@ -70,10 +70,10 @@ def set_up(of_tracer: Any) -> None:
             return power(self, other)
         return forth(self, other, modulo)
 
-    def __rpow__(self: Any, other: Any, modulo: Any = None) -> Any:
-        if modulo is None and self.dtype.kind in "biu" and _is_integer(other):
+    def __rpow__(self: Any, other: Any) -> Any:
+        if self.dtype.kind in "biu" and _is_integer(other):
             return power(other, self)
-        return back(self, other, modulo)
+        return back(self, other)
 
     importlib.import_module("fungrad.numpy.math")  # which has the rules
     by_rule, by_call = traced_functions[np.power], ufuncs._plain_calls[np.power]

@@ -14,7 +14,7 @@ from fungrad.core.config import settings
 from fungrad.core.errors import called_with, here
 from fungrad.core.glossary import COMMON
 from fungrad.core.tracer import Tracer, innermost_trace, known_value
-from fungrad.core.types import PYTHON_SCALARS, ArrayType, kind_of, type_of
+from fungrad.core.types import PYTHON_SCALARS, ArrayType, is_number, kind_of, python_number, type_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.joins import Concatenate
 from fungrad.primitives.shaping import Reshape
@@ -305,7 +305,7 @@ def _bound(x: Any, name: str, label: str) -> Any:
         raise TypeError(f"{label}: {name} must be an integer or a real number, got {type_}")
     if value is None:
         return x
-    return x if type(x) in PYTHON_SCALARS else np.asarray(value)[()]
+    return python_number(x) if is_number(x) else np.asarray(value)[()]
 
 
 def _of_one_dtype(x: Any, y: Any) -> tuple[Any, Any]:
