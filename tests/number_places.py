@@ -42,7 +42,24 @@ NUMBERS = [
 
 
 def _operators(jax, jnp, lax):
-    named = "add sub mul truediv floordiv mod pow eq ne lt le gt ge and_ or_ xor".split()
+    named = [
+        "add",
+        "sub",
+        "mul",
+        "truediv",
+        "floordiv",
+        "mod",
+        "pow",
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "and_",
+        "or_",
+        "xor",
+    ]
     for name in named:
         f = getattr(operator, name)
         for x in (WHOLE + 1,) if name in ("and_", "or_", "xor") else (ONES, WHOLE + 1):
@@ -163,5 +180,5 @@ def outcome(jax, f, v):
 def _described(leaf):
     if isinstance(leaf, (bool, int, float, complex)) and not isinstance(leaf, np.generic):
         return complex(leaf)
-    values = np.asarray(leaf).tolist() if hasattr(leaf, "nbytes") else str(leaf)  # a type's
+    values = np.asarray(leaf).tolist() if isinstance(leaf, (np.ndarray, np.generic)) else leaf
     return str(leaf.dtype), getattr(leaf, "weak_type", None), repr(values)
