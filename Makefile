@@ -62,7 +62,7 @@ demo: $(VENV)/.demo ## train a network on handwritten digits (examples/digits.py
 examples: $(VENV)/.demo ## run all of examples/ and print what they reach beside what they must
 	$(VENV)/bin/python examples
 
-pictures: $(VENV)/.demo ## likewise, and draw the gallery of the README
+pictures: $(VENV)/.demo ## likewise, and draw the pictures of examples/README.md
 	$(VENV)/bin/python examples --pictures docs/pictures
 
 notebooks: $(VENV)/.test ## run the notebooks and store what they show
@@ -141,7 +141,7 @@ docs: $(VENV)/.docs ## build the site into docs/_build/html, and look for broken
 	$(VENV)/bin/python -m sphinx -q -E -b html -n -W --keep-going -c docs . docs/_build/html
 	$(VENV)/bin/python tools/links.py docs/_build/html
 
-readme-table: $(VENV)/.test ## write the figures of README.md and docs/distributed_results.md from benchmarks/results
+readme-table: $(VENV)/.test ## write the figures of README.md and docs/ from benchmarks/results
 	$(VENV)/bin/python -m benchmarks.tables
 
 first-steps: ## time a new user's path, from an empty environment to a picture

@@ -1,4 +1,4 @@
-"""Tables of what `results/` has: those of README.md and of docs/distributed_results.md, which this writes, and those of the site.
+"""Tables of the measurements in `results/`, for README.md, for two pages of docs/, and for the site.
 
 python -m benchmarks.tables          # write them
 python -m benchmarks.tables --check  # fail if they are others
@@ -21,6 +21,7 @@ from benchmarks.runner import JITTED, JITTED_JAX
 ROOT = Path(__file__).parent.parent
 RESULTS = Path(__file__).parent / "results"
 README = ROOT / "README.md"
+DOCS = ROOT / "docs"
 Workloads = dict[str, dict[str, Any]]
 """What `results/` says of each workload, by its name."""
 
@@ -156,17 +157,19 @@ def ranks() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
-    "beside peers": beside_peers,
+    "on the whole": on_the_whole,
     "beside jitted JAX": beside_jitted_jax,
     "training": training,
+    "beside peers": beside_peers,
     "ranks": ranks,
 }
 """What stands between `<!-- figures: NAME -->` and `<!-- end of figures -->`, by its name."""
 
 
 PAGES = {
-    README: ["beside peers", "beside jitted JAX", "training"],
-    ROOT / "docs" / "distributed_results.md": ["ranks"],
+    README: ["on the whole"],
+    DOCS / "performance.md": ["beside jitted JAX", "training", "beside peers"],
+    DOCS / "distributed_results.md": ["ranks"],
 }
 """Which of these stand where."""
 

@@ -184,8 +184,8 @@ def test_vae(load):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_gallery_shows_example(name):
-    gallery = (ROOT / "README.md").read_text("utf-8")
-    assert f"[![{name}](docs/pictures/{name}.png)](examples/{name}.py)" in gallery
+    gallery = (ROOT / "examples" / "README.md").read_text("utf-8")
+    assert f"[![{name}](../docs/pictures/{name}.png)]({name}.py)" in gallery
     assert (ROOT / "docs" / "pictures" / f"{name}.png").stat().st_size < 50_000
 
 

@@ -1,4 +1,4 @@
-"""The site has everything, by its lists alone: Sphinx is not needed. README.md's figures are those of the results."""
+"""The site has everything, by its lists alone: Sphinx is not needed. Figures in README.md and docs/ are those of the results."""
 
 import functools
 import importlib.util
@@ -15,8 +15,13 @@ from tests.folding import each
 from tools import links
 
 ROOT = Path(__file__).parent.parent
-WRITTEN = sorted((ROOT / "docs").glob("*.md"))
-MARKDOWN = [*WRITTEN, *ROOT.glob("*.md"), *ROOT.glob("benchmarks/**/*.md")]
+WRITTEN = sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "design").glob("*.md")])
+MARKDOWN = [
+    *WRITTEN,
+    *ROOT.glob("*.md"),
+    *ROOT.glob("benchmarks/**/*.md"),
+    *ROOT.glob("examples/*.md"),
+]
 
 
 public_modules = functools.cache(pages.public_modules)
