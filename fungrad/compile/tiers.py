@@ -42,6 +42,8 @@ GLANCE = 1e-3
 BREAK = 1e-4
 """For how many seconds a jitted program whose kernels are being made then stands back. Else Python has the thread that makes them wait 5 ms, each
 time it comes back from LLVM, and it takes several times as long: the program loses no less, and has its kernels later."""
+SURE = 2
+"""How many times as long as compiling a call is still to take that is left for kernels, even of what nobody has jitted."""
 FEW = 8
 """Loops of fewer rounds do not look."""
 GIVEN_UP = 16
@@ -260,11 +262,15 @@ class Tier:
             time.sleep(BREAK)
             self._stood_back = time.perf_counter()
 
-    def _ask(self, seconds: float) -> None:
-        """Have kernels made by the thread that does, if nobody has yet, and if that pays for NumPy's functions that take so long."""
+    def _ask(self, seconds: float, left: float = 0.0) -> None:
+        """Have kernels made by the thread that does, if nobody has yet, and if that pays for NumPy's functions that take so long.
+
+        `left` is how many more seconds the call at hand is about to take. If it repays kernels by itself, it is as good as jitted.
+        """
         if self._asked is BACKGROUND.process or not self._is_repaid(seconds):
             return
-        if BUDGET.allows(BUDGET.cost(self.lines) + BACKGROUND.cost, self.jitted):
+        cost = BUDGET.cost(self.lines) + BACKGROUND.cost
+        if BUDGET.allows(cost, self.jitted or left > SURE * cost):
             self.taken = seconds
             BACKGROUND.add(self)  # by two threads at once, it does no harm
             self._asked = BACKGROUND.process
@@ -332,7 +338,7 @@ class Tier:
                 if begun.may_switch(self.native):
                     raise Switch
             elif left > self.cost or now - begun.time > BUDGET.wait(self.lines, self.jitted):
-                self._ask(max(now - begun.time, left))
+                self._ask(max(now - begun.time, left), left)
                 self._stand_back(now)
             start, size = stop, 2 * size if now - before < GLANCE else max(1, size // 2)
 

@@ -177,6 +177,10 @@ class Scatter(Primitive):
         ct_x = ct_updates = None
         if self.kind in ("min", "max") or (self.kind == "mul" and isinstance(updates, Linear)):
             raise self.missing("transpose")
+        if isinstance(updates, Linear):  # first: what is read before it is written to is not copied
+            ct_updates = Gather(self.unique)(ct, *indices)
+            if self.kind == "set" and not self.unique and math.prod(indices[0].shape) > 1:
+                ct_updates = masked(_winners(ct.shape, ct_updates.shape, indices), ct_updates)
         if isinstance(x, Linear):
             if self.kind == "mul":
                 ct_x = self(ct, updates, *indices)
@@ -184,10 +188,6 @@ class Scatter(Primitive):
                 ct_x = ct
             else:
                 ct_x = Scatter("set", self.unique)(ct, zeros_like(updates), *indices)
-        if isinstance(updates, Linear):
-            ct_updates = Gather(self.unique)(ct, *indices)
-            if self.kind == "set" and not self.unique and math.prod(indices[0].shape) > 1:
-                ct_updates = masked(_winners(ct.shape, ct_updates.shape, indices), ct_updates)
         return (ct_x, ct_updates, *[None] * len(indices))
 
     def batch(

@@ -20,8 +20,9 @@ from fungrad.compile.kernels.meaning import is_of_elements, work_of
 from fungrad.compile.kernels.operations import DTYPES
 from fungrad.compile.kernels.orders import shown, turned
 from fungrad.compile.kernels.products import is_medium
-from fungrad.compile.kernels.routine import Routine, calls, height, routine_of
+from fungrad.compile.kernels.routine import Routine, calls, copied_by_loops, height, routine_of
 from fungrad.compile.kernels.views import Views
+from fungrad.compile.memory import assigns
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.errors import Source
 from fungrad.core.expr import Equation, Expr
@@ -133,7 +134,10 @@ class _Outliner:
             if flow is None:
                 return self.has_form(primitive, operands, types[outputs[0]])
         part, _ = self._part([number])
-        return part is not None and self.fits(routine_of(part))
+        if part is None:
+            return False
+        routine = routine_of(part)
+        return not any(_is_large(t) for t in copied_by_loops(routine.steps)) and self.fits(routine)
 
     def _product(self, number: int) -> list[int]:
         """Return the numbers of an equation that is a routine by itself, and of the views that it reads; [] if it is none."""
@@ -292,14 +296,14 @@ def _programs(flow: ControlFlow) -> list[Expr]:
 
 
 def _computed(flow: ControlFlow) -> Iterable[ArrayType]:
-    """Yield the types of what loops and branches compute."""
+    """Yield the types of what loops and branches compute; of what is assigned, those of the elements."""
     pending = _programs(flow)
     while pending:
         expr = pending.pop()
-        for primitive, _, outputs in expr.equations:
+        for primitive, inputs, outputs in expr.equations:
             inner = primitive.uncut.control_flow if primitive.holds_programs else None
             if inner is None:
-                yield from [expr.types[v] for v in outputs]
+                yield from [expr.types[v] for v in (inputs[1:2] if assigns(primitive) else outputs)]
             else:
                 pending += _programs(inner)
 

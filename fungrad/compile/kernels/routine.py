@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.orders import JOINS, turned
 from fungrad.compile.kernels.spelled import spelled_out
 from fungrad.compile.kernels.units import without_units
+from fungrad.compile.memory import assigns
 from fungrad.compile.schedule import schedule
 from fungrad.compile.steps import (
     Assign,
@@ -209,6 +210,18 @@ def calls(steps: Schedule) -> int:
                 operands = [types[v] for v, _ in step.operands]
                 count += height(step.primitive, operands) > STACK
     return count
+
+
+def copied_by_loops(steps: Schedule, inside: bool = False) -> Iterator[ArrayType]:
+    """Yield the types of what each round of a loop copies, or updates in memory of its own."""
+    for step in steps.steps:
+        if isinstance(step, Control):
+            for _, part, *_ in within(step, steps.types):
+                yield from copied_by_loops(part, inside or isinstance(step, (Loop, While)))
+        elif inside and isinstance(step, Copy):
+            yield steps.types[step.register]
+        elif inside and isinstance(step, Call) and assigns(step.primitive):
+            yield steps.types[step.results[0]]
 
 
 def height(primitive: Primitive, operands: Sequence[ArrayType]) -> int:
