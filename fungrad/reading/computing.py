@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 
+from fungrad.reading.nodes import walk
 from fungrad.reading.sites import NotRecorded
 
 __all__ = ["FRAMES", "METHODS", "PURE", "WRITING", "check_strict"]
@@ -93,7 +94,7 @@ REFUSED = (
 def check_strict(body: list[ast.stmt]) -> None:
     """Raise `NotRecorded` if something is written in statements that does more than compute."""
     for statement in body:
-        for each in ast.walk(statement):
+        for each in walk(statement):
             if isinstance(each, REFUSED):
                 raise NotRecorded(f"there is a `{type(each).__name__.lower()}` in it")
             if isinstance(each, ast.Attribute) and not isinstance(each.ctx, ast.Load):

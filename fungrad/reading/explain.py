@@ -16,6 +16,7 @@ from fungrad.core.transformed import Portable, resemble
 from fungrad.core.types import shown
 from fungrad.reading.explaining import Asked, Noted, Span
 from fungrad.reading.explanation import Explained, Explanation, Line, with_reason
+from fungrad.reading.nodes import walk
 from fungrad.reading.sites import exits
 from fungrad.reading.source import Unreadable, definition_of
 from fungrad.reading.statements import is_pythons
@@ -167,7 +168,7 @@ def _rows(file: str, node: Any, lines: range, noted: Noted, read: bool) -> Itera
     """Yield the lines of a function, with what was noted of each, and what its text tells of the others if it was `read`."""
     texts = [linecache.getline(file, number).rstrip() for number in lines]
     indent = min([len(text) - len(text.lstrip()) for text in texts if text], default=0)
-    nodes = [*ast.walk(node)]
+    nodes = walk(node)
     tests = {_span(x): x.test for x in nodes if isinstance(x, ast.If | ast.While | ast.IfExp)}
     statements = {x.lineno: x for x in nodes if isinstance(x, ast.If | ast.While | ast.For)}
     for number, text in zip(lines, texts, strict=True):

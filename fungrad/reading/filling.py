@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from fungrad.reading.nodes import walk
 from fungrad.reading.scope import root
 
 __all__ = ["filled_names"]
@@ -31,6 +32,8 @@ def filled_names(nodes: Sequence[ast.AST]) -> frozenset[str]:
 
 def _written(nodes: Sequence[ast.AST]) -> Iterator[str]:
     for each in nodes:
+        if type(each) not in _WRITING:
+            continue
         targets: list[ast.expr] = []
         if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store):
             targets = [each.value]
@@ -51,6 +54,9 @@ def _written(nodes: Sequence[ast.AST]) -> Iterator[str]:
                 yield name.id
 
 
+_WRITING = frozenset([ast.Subscript, ast.AugAssign, ast.Attribute, ast.Call])
+
+
 def _views(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:
     """Yield pairs of a variable and another that it may be a view of, or the same array as."""
     for each in nodes:
@@ -63,7 +69,7 @@ def _views(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:
         else:
             continue
         for target, value in pairs:
-            targets = [x.id for x in ast.walk(target) if isinstance(x, ast.Name)]
+            targets = [x.id for x in walk(target) if isinstance(x, ast.Name)]
             for source in _shown(value):
                 yield from ((name, source) for name in targets)
 

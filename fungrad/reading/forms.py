@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import copy
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from fungrad.reading.computing import check_strict
 from fungrad.reading.filling import filled_names
+from fungrad.reading.nodes import copied, walk
 from fungrad.reading.rewriting import Rewriter, with_constants
 from fungrad.reading.scope import Scope
 from fungrad.reading.sites import ROW, NotRecorded, Origin, Site
@@ -72,10 +72,10 @@ def _strict(
     The `context` says what they are the body of: a "loop", a "function" that may be left, or None if they are one already.
     """
     check_strict(body)
-    whole = ast.Module(copy.deepcopy(body), [])
+    whole = ast.Module([copied(x) for x in body], [])
     cells = tuple([CellType() for _ in origin.code.co_freevars]) or None
     function = FunctionType(origin.code, origin.module, closure=cells)
-    nodes = [*ast.walk(whole)]
+    nodes = walk(whole)
     rewriter = Rewriter(Scope(nodes, function), filled_names(nodes), origin, strict=True)
     statements = rewriter.block(whole.body, context)
     if context is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import inspect
 import sys
@@ -22,7 +21,7 @@ from fungrad.reading.source import (
     Unreadable,
     compiled,
     definition_of,
-    likely_definition,
+    only_computes,
     pairs,
 )
 
@@ -110,13 +109,13 @@ def _made(function: FunctionType) -> Reading:
     code = function.__code__
     if is_left_alone(function.__module__, code.co_filename):
         return Reading(code, None, OF_LIBRARY)
+    if only_computes(code):
+        return Reading(code, None, NEEDS_NOTHING)
     try:
-        # A copy: the tree of a file may be kept, and what is put in is written into it.
-        definition = copy.deepcopy(likely_definition(code, function.__globals__))
+        definition, imported = definition_of(code, function.__globals__)
         node, constants = rewritten(definition, function)
         if not constants:
             return Reading(code, None, NEEDS_NOTHING)
-        _, imported = definition_of(code, function.__globals__)  # checked against the code
         return Reading(code, with_constants(compiled(node, code, imported), constants))
     except Unreadable as reason:
         return Reading(code, None, str(reason))

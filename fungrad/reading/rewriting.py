@@ -13,6 +13,7 @@ from fungrad.reading.computing import FRAMES, PURE, WRITING, check_strict
 from fungrad.reading.computing import METHODS as COMPUTING_METHODS
 from fungrad.reading.filling import filled_names
 from fungrad.reading.libraries import may_need
+from fungrad.reading.nodes import walk
 from fungrad.reading.scope import UNKNOWN, Scope
 from fungrad.reading.sites import Origin
 from fungrad.reading.source import Definition
@@ -40,7 +41,7 @@ COMPUTING = frozenset(
 
 def rewritten(node: Definition, function: FunctionType) -> tuple[Definition, dict[str, Any]]:
     """Return the definition of a function with what it needs put in, and the objects of the constants in that."""
-    nodes = [*ast.walk(node)]
+    nodes = walk(node)
     rewriter = Rewriter(Scope(nodes, function), filled_names(nodes), Origin(function))
     return _visited(rewriter, node, nodes), rewriter.constants
 
@@ -55,7 +56,7 @@ def strictly_rewritten(
     NotRecorded
         If something else is written in it.
     """
-    nodes = [*ast.walk(node)]
+    nodes = walk(node)
     check_strict([ast.Expr(node.body)] if isinstance(node, ast.Lambda) else node.body)
     rewriter = Rewriter(Scope(nodes, function), filled_names(nodes), Origin(function), strict=True)
     return _visited(rewriter, node, nodes), rewriter.constants
@@ -113,7 +114,7 @@ class Rewriter(Statements):
 
     def computes(self, node: ast.AST) -> bool:
         """Whether an expression does nothing but compute; bodies of loops and branches check that as they run."""
-        for each in ast.walk(node):
+        for each in walk(node):
             if isinstance(each, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom):
                 return False
             if isinstance(each, ast.Call) and not self.strict:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -79,18 +79,24 @@ def root(node: ast.AST) -> ast.AST:
 
 def _bound(nodes: Sequence[ast.AST]) -> Iterable[str]:
     """Yield the names that are bound within a function, those of functions inside it included."""
-    node = nodes[0]
     for each in nodes:
-        if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load):
-            yield each.id
-        elif isinstance(each, ast.arg):
-            yield each.arg
-        elif (
-            isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-            and each is not node
-        ) or (isinstance(each, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and each.name):
-            yield str(each.name)
-        elif isinstance(each, ast.MatchMapping) and each.rest:
-            yield each.rest
-        elif isinstance(each, ast.alias):
-            yield (each.asname or each.name).partition(".")[0]
+        kind = type(each)
+        if kind is ast.Name:
+            if type(each.ctx) is not ast.Load:  # type: ignore[attr-defined]
+                yield each.id  # type: ignore[attr-defined]
+        elif kind in _BINDING and each is not nodes[0]:
+            yield from _BINDING[kind](each)
+
+
+def _its_name(node: Any) -> tuple[str, ...]:
+    return (node.name,) if node.name else ()
+
+
+_BINDING: dict[type[ast.AST], Callable[[Any], tuple[str, ...]]] = {
+    ast.arg: lambda node: (node.arg,),
+    ast.alias: lambda node: ((node.asname or node.name).partition(".")[0],),
+    ast.MatchMapping: lambda node: (node.rest,) if node.rest else (),
+    **dict.fromkeys((ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef), _its_name),
+    **dict.fromkeys((ast.ExceptHandler, ast.MatchAs, ast.MatchStar), _its_name),
+}
+"""The names that nodes of other classes than `ast.Name` bind."""

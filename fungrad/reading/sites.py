@@ -12,6 +12,8 @@ from fungrad.core.config import check_exprs
 from fungrad.core.errors import FungradError
 from fungrad.core.tracer import forgive
 from fungrad.reading.filling import filled_names
+from fungrad.reading.liveness import Live
+from fungrad.reading.nodes import children, walk
 from fungrad.reading.source import definition_of
 
 __all__ = ["BRANCH", "LOOP", "WHILE", "NotRecorded", "Site", "exits", "stored_names"]
@@ -59,8 +61,8 @@ class Placed:
         Whether there is a loop around it.
     name
         The name of the function around it.
-    outside
-        The names that are read in the function outside of it.
+    live
+        The variables of the function that are live at each of its statements.
     shared
         The names of the function that are variables of functions around it, or of the module.
     """
@@ -71,14 +73,14 @@ class Placed:
         after: list[ast.stmt] | None,
         in_loop: bool,
         name: str,
-        outside: frozenset[str],
+        live: Live,
         shared: frozenset[str],
     ) -> None:
         self.node = node
         self.after = after
         self.in_loop = in_loop
         self.name = name
-        self.outside = outside
+        self.live = live
         self.shared = shared
 
 
@@ -90,15 +92,16 @@ def place_of(node: Any) -> tuple[str, int, int]:
 def _placed(body: Sequence[ast.stmt], name: str) -> Iterator[Placed]:
     """Yield the loops and branches of a function, those of functions inside it included."""
     whole = list(body)
-    declared = (x for s in whole for x in ast.walk(s) if isinstance(x, ast.Global | ast.Nonlocal))
+    declared = (x for x in walk(*whole) if isinstance(x, ast.Global | ast.Nonlocal))
     shared = frozenset(name for x in declared for name in x.names)
+    live = Live(whole)
     waiting: list[tuple[Sequence[ast.stmt], list[ast.stmt] | None, bool]] = [(body, [], False)]
     while waiting:
         block, after, in_loop = waiting.pop()
         for k, node in enumerate(block):
             rest = None if after is None else [*block[k + 1 :], *after]
             if isinstance(node, ast.For | ast.While | ast.If):
-                yield Placed(node, rest, in_loop, name, _read_outside(whole, node), shared)
+                yield Placed(node, rest, in_loop, name, live, shared)
             if isinstance(node, ast.FunctionDef):
                 yield from _placed(node.body, node.name)
             elif isinstance(node, ast.If):
@@ -110,21 +113,6 @@ def _placed(body: Sequence[ast.stmt], name: str) -> Iterator[Placed]:
                     waiting.append((getattr(node, field, []), None, in_loop))
                 for each in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
                     waiting.append((each.body, None, in_loop))
-
-
-def _read_outside(whole: Sequence[ast.stmt], node: ast.stmt) -> frozenset[str]:
-    """Return the names that statements read, those within one of them left out."""
-    names, waiting = set(), list[ast.AST](whole)
-    while waiting:
-        each = waiting.pop()
-        if each is node:
-            continue
-        if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Store):
-            names.add(each.id)
-        elif isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name):
-            names.add(each.target.id)
-        waiting += ast.iter_child_nodes(each)
-    return frozenset(names)
 
 
 _WORK = {
@@ -163,9 +151,7 @@ class Site:
     @functools.cached_property
     def names(self) -> tuple[str, ...]:
         """The names in the statement, and in what runs after it if it may be left early."""
-        return tuple(
-            sorted({x.id for s in self._statements for x in ast.walk(s) if isinstance(x, ast.Name)})
-        )
+        return tuple(sorted({x.id for x in walk(*self._statements) if isinstance(x, ast.Name)}))
 
     @functools.cached_property
     def stored(self) -> tuple[str, ...]:
@@ -213,7 +199,7 @@ class Site:
             each, times = waiting.pop()
             total += times * _WORK.get(type(each), 0)
             inner = times * 10 if isinstance(each, ast.For | ast.While) else times
-            waiting += [(x, inner) for x in ast.iter_child_nodes(each)]
+            waiting += [(x, inner) for x in children(each)]
         return total
 
     @functools.cached_property
@@ -228,10 +214,7 @@ class Site:
                     step = value if isinstance(each.op, ast.Add) else -value
                     found[each.target.id] = found.get(each.target.id, 0) + step
         stores = [
-            x.id
-            for s in body
-            for x in ast.walk(s)
-            if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)
+            x.id for x in walk(*body) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)
         ]
         leaves = exits(body)
         return {x: step for x, step in found.items() if stores.count(x) == 1 and not leaves}
@@ -250,7 +233,7 @@ class Site:
     @functools.cached_property
     def filled(self) -> frozenset[str]:
         """The variables whose arrays it writes to."""
-        nodes = [x for statement in self._statements for x in ast.walk(statement)]
+        nodes = walk(*self._statements)
         return filled_names(nodes)
 
     @functools.cached_property
@@ -269,10 +252,9 @@ class Site:
     @functools.cached_property
     def temporary(self) -> frozenset[str]:
         """The names whose values nothing reads that comes after it, nor its next round."""
-        node, outside = self.placed.node, self.placed.outside | self.placed.shared
-        if isinstance(node, ast.If) and not self.placed.in_loop:
-            return frozenset(self.stored) - outside
-        return scratch([node]) - outside
+        placed = self.placed
+        needed = placed.live.needed(placed.node, self.leaves)
+        return frozenset(self.stored) - needed - placed.shared
 
 
 def _is_ours(error: Exception) -> bool:
@@ -294,16 +276,18 @@ def stored_names(statements: Sequence[ast.AST]) -> tuple[str, ...]:
     waiting = list[ast.AST](reversed(statements))
     while waiting:
         each = waiting.pop()
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
-            found[each.id] = None
-        elif isinstance(each, ast.FunctionDef | ast.ClassDef):
+        if isinstance(each, ast.Name):
+            if isinstance(each.ctx, ast.Store):
+                found[each.id] = None
+            continue
+        if isinstance(each, ast.FunctionDef | ast.ClassDef):
             found[each.name] = None
             continue
-        elif isinstance(
+        if isinstance(
             each, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
         ):
             continue
-        waiting += reversed([*ast.iter_child_nodes(each)])
+        waiting += reversed(children(each))
     return tuple(found)
 
 
@@ -317,7 +301,7 @@ def exits(statements: Sequence[ast.stmt], loops: bool = True) -> bool:
         if isinstance(each, ast.FunctionDef | ast.ClassDef | ast.Lambda):
             continue
         inside = counts and not isinstance(each, ast.For | ast.While)
-        for child in ast.iter_child_nodes(each):
+        for child in children(each):
             if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
                 in_else = isinstance(each, ast.For | ast.While) and child in each.orelse
                 waiting.append((child, counts if in_else else inside))  # type: ignore[arg-type]
@@ -332,41 +316,5 @@ def exits_by(statements: Sequence[ast.stmt], kind: type[ast.stmt]) -> bool:
         if isinstance(each, kind):
             return True
         if not isinstance(each, ast.For | ast.While | ast.FunctionDef | ast.ClassDef | ast.Lambda):
-            waiting += ast.iter_child_nodes(each)
+            waiting += children(each)
     return False
-
-
-def scratch(block: Sequence[ast.stmt]) -> frozenset[str]:
-    """Return the names that a block assigns before it reads them, however often it runs and whichever way it takes."""
-    mentions = [_mentioned(x) for x in block]
-    found = set[str]()
-    for k, statement in enumerate(block):
-        before = frozenset().union(*mentions[:k])
-        if isinstance(statement, ast.Assign):
-            read = _mentioned(statement.value)
-            for target in statement.targets:
-                parts = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
-                found |= {x.id for x in parts if isinstance(x, ast.Name)} - before - read
-        elif isinstance(statement, ast.For | ast.If | ast.While):
-            elsewhere = before.union(*mentions[k + 1 :])
-            head = _mentioned(statement.iter if isinstance(statement, ast.For) else statement.test)
-            body, orelse = list(statement.body), list(statement.orelse)
-            if isinstance(statement, ast.For):
-                body.insert(0, ast.Assign([statement.target], ast.Constant(0)))
-            of_body, of_else = scratch(body), scratch(orelse)
-            names = (of_body | of_else) - elsewhere - head
-            in_body, in_else = _mentioned_in(body), _mentioned_in(orelse)
-            found |= {
-                x
-                for x in names
-                if x in of_body | (names - in_body) and x in of_else | (names - in_else)
-            }
-    return frozenset(found)
-
-
-def _mentioned(node: ast.AST) -> frozenset[str]:
-    return frozenset(x.id for x in ast.walk(node) if isinstance(x, ast.Name))
-
-
-def _mentioned_in(block: Sequence[ast.stmt]) -> frozenset[str]:
-    return frozenset().union(*map(_mentioned, block))

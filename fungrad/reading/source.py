@@ -5,8 +5,8 @@ import __future__
 
 import ast
 import functools
-import itertools
 import linecache
+import opcode
 import re
 import threading
 import warnings
@@ -14,12 +14,14 @@ from collections.abc import Iterator, Sequence
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
+from fungrad.reading.nodes import children, copied, walk
+
 __all__ = [
     "Definition",
     "Unreadable",
     "compiled",
     "definition_of",
-    "likely_definition",
+    "only_computes",
     "pairs",
     "statements_compiled",
 ]
@@ -68,21 +70,28 @@ def definition_of(code: CodeType, module: dict[str, Any]) -> tuple[Definition, l
     raise Unreadable("its source is not the one it was compiled from")
 
 
-def likely_definition(code: CodeType, module: dict[str, Any]) -> Definition:
-    """Return what `definition_of` does, without checking it against the code where there is one candidate.
+def only_computes(code: CodeType) -> bool:
+    """Whether a function consists of operators on variables and constants: nothing in it needs to be read."""
+    text = code.co_code
+    operations = zip(text[::2], text[1::2], strict=True)
+    return not code.co_exceptiontable and all(
+        of in _COMPUTING and (of != _BINARY or which < _IN_PLACE) for of, which in operations
+    )
 
-    Raises
-    ------
-    Unreadable
-        If there is none, or none of several fits.
-    """
-    if code.co_name == "<lambda>":
-        return definition_of(code, module)[0]
-    lines = _lines_of(code, module)
-    node = next(_candidates(code, lines), None)
-    if node is None:
-        raise Unreadable("its source is not there")
-    return node
+
+_COMPUTING = frozenset(
+    opcode.opmap[name]
+    for name in (
+        *("BINARY_OP", "BUILD_TUPLE", "CACHE", "COMPARE_OP", "COPY_FREE_VARS", "LOAD_CONST"),
+        *("LOAD_DEREF", "LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_BORROW_LOAD_FAST_BORROW"),
+        *("LOAD_FAST_LOAD_FAST", "LOAD_GLOBAL", "LOAD_SMALL_INT", "NOP", "RESUME"),
+        *("RETURN_CONST", "RETURN_VALUE", "STORE_FAST", "STORE_FAST_LOAD_FAST"),
+        *("STORE_FAST_STORE_FAST", "SWAP", "UNARY_NEGATIVE"),
+    )
+    if name in opcode.opmap
+)
+_BINARY, _IN_PLACE = opcode.opmap["BINARY_OP"], 13
+"""The instruction of operators, and the first of its arguments that stands for one in place."""
 
 
 def _lines_of(code: CodeType, module: dict[str, Any]) -> list[str]:
@@ -166,13 +175,14 @@ def _candidates(code: CodeType, lines: list[str]) -> Iterator[Definition]:
             continue
         whole = tree.body[0].body if indented else tree.body  # type: ignore[attr-defined]
         found = [node for node in whole if _may_be(node, code)]
-        found = found or [node for node in ast.walk(tree) if _may_be(node, code)]
+        found = found or [node for node in walk(tree) if _may_be(node, code)]
         if found:
             yield from found  # type: ignore[misc]
             return
     with_all = _whole(code.co_filename, tuple(lines))
     if with_all is not None:
-        yield from (node for node in ast.walk(with_all) if _may_be(node, code))  # type: ignore[misc]
+        # Copies: the tree is kept, and what is found may be changed.
+        yield from (copied(node) for node in walk(with_all) if _may_be(node, code))  # type: ignore[misc]
 
 
 @functools.lru_cache(maxsize=4)
@@ -196,15 +206,25 @@ def _compiled_quietly(text: str | ast.Module, flags: int) -> Any:
     `warnings.catch_warnings` will not do: it changes what other threads see, and they change what it has set.
     """
     with _TURN:
-        for trial in itertools.count(1):
-            if _FILTER not in warnings.filters:
+        for trial in range(_TRIES):
+            if _filters()[:1] != [_FILTER]:
                 warnings.filterwarnings("ignore", module=_FILTER[3].pattern)
             try:
                 return compile(text, _QUIET, "exec", flags, dont_inherit=True)
             except SyntaxError:  # or a warning, where another thread has just set its own filters
-                if trial == _TRIALS or _FILTER in warnings.filters:
+                if trial == _TRIES - 1 or _filters()[:1] == [_FILTER]:
                     raise
-    raise AssertionError  # not reached: the last trial raises
+    raise AssertionError  # not reached: the last try raises
+
+
+def _filters() -> list[Any]:
+    """Return the filters of warnings in force: from Python 3.14 on a context may have its own."""
+    of_context = getattr(warnings, "_get_filters", None)
+    return list(warnings.filters if of_context is None else of_context())
+
+
+_TRIES = 100
+"""How often something is compiled while other threads set filters that make errors of warnings."""
 
 
 def _parsed(text: str) -> ast.Module:
@@ -310,7 +330,7 @@ def _locate_wrappers(node: ast.AST, at: ast.AST) -> None:
     """Give the place of another node to all that have none, down to those that have one."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef) and not hasattr(node, "type_params"):
         setattr(node, "type_params", [])  # noqa: B010 - Python 3.12 and later ask for it
-    for child in ast.iter_child_nodes(node):
+    for child in children(node):
         if "lineno" not in child._attributes:
             _locate_wrappers(child, at)
         elif not hasattr(child, "lineno"):

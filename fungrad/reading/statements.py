@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import copy
 from typing import Any
 
+from fungrad.reading.nodes import Visitor, children, copied, walk
 from fungrad.reading.registry import HOOKS, UNBOUND
 from fungrad.reading.sites import Origin, Site, exits, stored_names
 
@@ -15,7 +15,7 @@ TEST, RESULT, ROWS = ".test", ".result", ".rows"
 """Variables of a function that was read; no name of the user's begins like that."""
 
 
-class Statements(ast.NodeTransformer):
+class Statements(Visitor):
     """Rewrites statements; what it rewrites expressions to, a subclass adds.
 
     Parameters
@@ -43,8 +43,9 @@ class Statements(ast.NodeTransformer):
         """Return what stands for an object in the text."""
         key = f"\0fungrad.{name}"
         self.constants[key] = value
-        # Python warns of texts that are called; of `key if True else key` it compiles the key alone.
-        return ast.IfExp(ast.Constant(True), ast.Constant(key), ast.Constant(key))
+        # Python warns of texts that are called; of `key if key else key` it compiles the key alone.
+        text = ast.Constant(key)
+        return ast.IfExp(text, text, text)
 
     def block(self, statements: list[ast.stmt], context: str | None) -> list[ast.stmt]:
         """Return the statements of a body, of which `context` says how it is left (see `strict_body`)."""
@@ -172,7 +173,7 @@ class Statements(ast.NodeTransformer):
         may = may and not self.calls_only
         site = Site(self.origin, node) if may else None
         names = stored_names([node.target, *node.body])
-        orelse = copy.deepcopy(node.orelse)
+        orelse = [copied(x) for x in node.orelse]
         node.target = self.visit(node.target)
         node.iter = self._rows(node.iter)
         node.body, node.orelse = self._loop_body(node.body), self.within(node.orelse)
@@ -225,7 +226,7 @@ class Statements(ast.NodeTransformer):
 
     def computes(self, node: ast.AST) -> bool:
         """Whether an expression does nothing but compute, and may be computed where Python would not."""
-        return not any(isinstance(x, ast.Call | ast.NamedExpr | ast.Await) for x in ast.walk(node))
+        return not any(isinstance(x, ast.Call | ast.NamedExpr | ast.Await) for x in walk(node))
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         plain = all(map(is_pythons, node.values)) or self.calls_only
@@ -240,7 +241,7 @@ class Statements(ast.NodeTransformer):
         for value in reversed(node.values[:-1]):
             taken = ast.NamedExpr(name(TEST, ast.Store()), value)
             symbolic = self.hook("is_symbolic", taken, at=node)
-            later = ast.Lambda(no_arguments(), copy.deepcopy(result))
+            later = ast.Lambda(no_arguments(), copied(result))
             joined = self.hook(joins, name(TEST), later, at=node)
             as_ever = ast.BoolOp(node.op, [name(TEST), result])
             result = located(ast.IfExp(symbolic, joined, as_ever), node)
@@ -275,7 +276,7 @@ class Statements(ast.NodeTransformer):
         for value in reversed(parts[:-1]):
             taken = ast.NamedExpr(name(TEST, ast.Store()), value)
             symbolic = self.hook("is_symbolic", taken, at=node)
-            later = ast.Lambda(no_arguments(), copy.deepcopy(result))
+            later = ast.Lambda(no_arguments(), copied(result))
             joined = self.hook("both", name(TEST), later, at=node)
             as_ever = ast.BoolOp(ast.And(), [name(TEST), result])
             result = located(ast.IfExp(symbolic, joined, as_ever), node)
@@ -283,15 +284,14 @@ class Statements(ast.NodeTransformer):
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         binds = any(
-            isinstance(x, ast.NamedExpr | ast.Yield | ast.YieldFrom | ast.Await)
-            for x in ast.walk(node)
+            isinstance(x, ast.NamedExpr | ast.Yield | ast.YieldFrom | ast.Await) for x in walk(node)
         )
         plain = is_pythons(node.test) or binds or self.calls_only
         plain = plain or not (self.computes(node.body) and self.computes(node.orelse))
         self.generic_visit(node)
         if plain:
             return node
-        ways = [ast.Lambda(no_arguments(), copy.deepcopy(x)) for x in (node.body, node.orelse)]
+        ways = [ast.Lambda(no_arguments(), copied(x)) for x in (node.body, node.orelse)]
         taken = ast.NamedExpr(name(TEST, ast.Store()), node.test)
         node.test = located(name(TEST), node)
         chosen = self.hook("chosen", name(TEST), *ways, at=node)
@@ -321,18 +321,16 @@ def _given(asked: ast.expr) -> ast.expr:
 
 def located(node: Any, at: Any) -> Any:
     """Return a new node with the place of another, also for the new nodes in it."""
-    node.lineno, node.col_offset = at.lineno, at.col_offset
-    node.end_lineno, node.end_col_offset = at.end_lineno, at.end_col_offset
+    place = {name: getattr(at, name) for name in _PLACE}
     waiting: list[Any] = [node]
     while waiting:
-        for field in waiting.pop().__dict__.values():
-            for child in field if type(field) is list else (field,):
-                if isinstance(child, ast.AST) and not hasattr(child, "lineno"):
-                    if isinstance(child, ast.expr | ast.stmt):
-                        child.lineno, child.col_offset = at.lineno, at.col_offset
-                        child.end_lineno, child.end_col_offset = at.end_lineno, at.end_col_offset
-                    waiting.append(child)
+        each = waiting.pop()
+        each.__dict__.update(place)
+        waiting += [x for x in children(each) if "lineno" not in x.__dict__]
     return node
+
+
+_PLACE = ("lineno", "col_offset", "end_lineno", "end_col_offset")
 
 
 _BY_NAME = {
@@ -348,7 +346,7 @@ def _caught(node: ast.Try) -> frozenset[str]:
     """Return which errors of arithmetic and of indexing a `try` catches."""
     found = set[str]()
     for each in node.handlers:
-        whole = ast.walk(each.type) if each.type else ()
+        whole = walk(each.type) if each.type else ()
         names = [
             x.id if isinstance(x, ast.Name) else x.attr
             for x in whole
@@ -362,7 +360,7 @@ def _caught(node: ast.Try) -> frozenset[str]:
 
 def _plain_target(target: ast.expr) -> bool:
     return all(
-        isinstance(x, ast.Name | ast.Tuple | ast.List | ast.expr_context) for x in ast.walk(target)
+        isinstance(x, ast.Name | ast.Tuple | ast.List | ast.expr_context) for x in walk(target)
     )
 
 

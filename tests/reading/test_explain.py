@@ -278,7 +278,7 @@ def test_lines_that_are_called_in_several_ways_say_all():
 
 def test_without_source_it_says_so():
     scope = {}
-    exec("def f(x):\n    return x * 2\n", scope)
+    exec("def f(x):\n    return abs(x)\n", scope)
     explained = fg.explain(scope["f"])(1.0)
     assert explained.functions[0].why == "its source is not there"
     assert explained.rows == ()
@@ -286,14 +286,14 @@ def test_without_source_it_says_so():
 
 
 def test_in_the_interpreter_it_says_so():
-    text = "import fungrad as fg\ndef f(x):\n    return x\n\nprint(fg.explain(f)(1.0))\n"
+    text = "import fungrad as fg\ndef f(x):\n    return abs(x)\n\nprint(fg.explain(f)(1.0))\n"
     command = [sys.executable, "-i", "-q"]
     out = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
     if sys.version_info < (3, 13):
         assert "f, <stdin>:1: not read: its source is not there" in out
     else:  # which keeps what was typed
-        assert "not read: nothing in it needs it" in out
-        assert "    return x" in out
+        assert "not read" not in out
+        assert "    return abs(x)" in out
 
 
 def test_a_refusal_ends_it_with_its_message():
