@@ -5,20 +5,37 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fungrad.core.errors import in_derivative
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.location import locate
-from fungrad.core.primitive import Linear, bind
+from fungrad.core.primitive import Linear, Primitive, bind
 from fungrad.core.trace import rebind, record_expr
 from fungrad.core.types import ArrayType, tangent_type
 from fungrad.primitives.elementwise import add
 from fungrad.rewrite.linearize import or_zeros
 
 
-def pull_back(expr: Expr, arguments: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+class Collecting(Primitive):
+    """A primitive whose transpose sums up cotangents of operands, and may begin with those that there are already."""
+
+    def collect(self, begun: Sequence[Any], ct: Any, *operands: Any) -> Sequence[Any]:
+        """Return what `transpose` does, with the cotangents `begun` added to; None stands for zero."""
+        raise NotImplementedError
+
+    def collects(self, operands: Sequence[Any]) -> Sequence[int]:
+        """Return the operands whose cotangents may begin so."""
+        raise NotImplementedError
+
+
+def pull_back(
+    expr: Expr,
+    arguments: Sequence[Any],
+    cotangents: Sequence[Any],
+    begun: Mapping[int, Any] | None = None,
+) -> list[Any]:
     """Return the cotangents of the linear inputs of `expr`, given those of its outputs.
 
     Parameters
@@ -29,6 +46,9 @@ def pull_back(expr: Expr, arguments: Sequence[Any], cotangents: Sequence[Any]) -
         One for each input; None marks the inputs the program is linear in.
     cotangents
         One for each output; None is zero.
+    begun
+        What is to be added to cotangents of inputs, by position. A loop that sums one up begins with it, which spares an
+        array of zeros and a sum of arrays in each step of a loop around it.
     """
     if any(e.primitive.pushes for e in expr.equations):
         expr = apart(expr, [x is None for x in arguments])
@@ -65,6 +85,19 @@ def pull_back(expr: Expr, arguments: Sequence[Any], cotangents: Sequence[Any]) -
                 known = cts[v]
                 cts[v] = ct if known is None else bind(add, (known, ct))
 
+    waiting = {expr.inputs[i]: x for i, x in (begun or {}).items()}
+
+    def collected(primitive: Collecting, ct: Any, inputs: Sequence[int]) -> Sequence[Any]:
+        """Return the cotangents of operands, with those so far added that the primitive takes over."""
+        operands = [values[v] for v in inputs]
+        so_far: list[Any] = [None] * len(inputs)
+        for i in primitive.collects(operands):
+            v = inputs[i]
+            so_far[i], cts[v] = cts[v], None
+            if so_far[i] is None:
+                so_far[i] = waiting.pop(v, None)
+        return primitive.collect(so_far, ct, *operands)
+
     accumulate(expr.outputs, cotangents)
     place, last = in_derivative(None, backward=True), None  # of the equation before: often the same
     for (primitive, inputs, outputs), source in reversed(backward):
@@ -80,9 +113,13 @@ def pull_back(expr: Expr, arguments: Sequence[Any], cotangents: Sequence[Any]) -
             raise primitive.missing(
                 "transpose"
             )  # linear in each operand, but not in several at once
-        accumulate(
-            inputs, primitive.transpose(primitive.from_sequence(given), *map(value_of, inputs))
-        )
+        ct = primitive.from_sequence(given)
+        if isinstance(primitive, Collecting):
+            accumulate(inputs, collected(primitive, ct, inputs))
+        else:
+            accumulate(inputs, primitive.transpose(ct, *map(value_of, inputs)))
+    for v, x in waiting.items():
+        cts[v] = x if cts[v] is None else bind(add, (x, cts[v]))
     return [cts[v] for v, x in zip(expr.inputs, arguments, strict=True) if x is None]
 
 

@@ -13,7 +13,7 @@ from fungrad.compile.steps import Rows
 from fungrad.core.backend import as_result, to_device
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import ArrayType, tangent_type
-from fungrad.primitives.shaping import expand, full, move_axis
+from fungrad.primitives.shaping import expand, move_axis
 from fungrad.programs.analysis import (
     batched_carries,
     batched_outputs,
@@ -40,6 +40,7 @@ from fungrad.programs.pushing import (
     with_series,
 )
 from fungrad.rewrite.linearize import or_zeros
+from fungrad.rewrite.transpose import Collecting
 
 SHORT = 128
 """Equations of all steps up to which a loop that may run only once is evaluated, with `PER_STEP` for each step: compiling it
@@ -48,7 +49,7 @@ PER_STEP = 4
 
 
 @primitive
-class Scan(Pushing):
+class Scan(Pushing, Collecting):
     """Run `body` once for each row of stacked arrays, handing on the carries.
 
     The operands are constants and initial carries, as many as `counts` says, then stacked arrays of
@@ -231,6 +232,12 @@ class Scan(Pushing):
         )
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
+        return self.collect([None] * len(operands), ct, *operands)
+
+    def collects(self, operands: Values) -> list[int]:
+        return [i for i in range(self.counts[0]) if isinstance(operands[i], Linear)]
+
+    def collect(self, begun: Values, ct: Any, *operands: Any) -> tuple[Any, ...]:
         expr = self.body.expr
         c, k = self.counts
         types = list(map(tangent_type, expr.input_types))
@@ -250,7 +257,7 @@ class Scan(Pushing):
         history = self._history(operands, *kinds.known) if still else []
         pulled = loop(
             *[operands[i] for i in consts],
-            *[full(types[i], 0) for i in sums],
+            *[or_zeros(begun[i], types[i]) for i in sums],
             *[or_zeros(ct[i - c], types[i]) for i in carried],
             *history,
             *[operands[i] for i in xs],

@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 
 from fungrad.compile.lower import Program
 from fungrad.compile.passes.dead_code import without_dead_code
+from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import Expr
 from fungrad.core.trace import record_expr
 from fungrad.core.types import tangent_type
-from fungrad.primitives.elementwise import add
+from fungrad.primitives.elementwise import Cast
+from fungrad.primitives.ufunc import Elementwise
 from fungrad.programs.analysis import placed
 from fungrad.programs.closing import Values, memoized
 from fungrad.programs.effects import quiet
@@ -63,36 +65,67 @@ def split_step(
     forward, linear, moved = linearize_expr(body.expr, moving)
     n = len(body.expr.outputs)
     expr = Program(forward).expr
+    again = _again(expr, expr.outputs[n:], c, k)
     inputs = {v: i for i, v in enumerate(expr.inputs)}
     varies = _varying(expr, expr.inputs[c:])
     stacked: dict[int, int] = {}
     invariant: dict[int, int] = {}
-    origins = []
-    for v in expr.outputs[n:]:
+
+    def origin(v: int) -> tuple[str, int]:
         i = inputs.get(v)
         if i is not None and i < c:
-            origins.append(("constant", i))
-        elif i is not None and i >= c + k:
-            origins.append(("row", i))
-        elif v in varies:
-            origins.append(("stacked", stacked.setdefault(v, len(stacked))))
-        else:
-            origins.append(("before", invariant.setdefault(v, len(invariant))))
+            return "constant", i
+        if i is not None and i >= c + k:
+            return "row", i
+        if v in varies:
+            return "stacked", stacked.setdefault(v, len(stacked))
+        return "before", invariant.setdefault(v, len(invariant))
+
+    computed = set(again.outputs)
+    given = [*dict.fromkeys([*again.inputs, *[v for v in expr.outputs[n:] if v not in computed]])]
+    origins = tuple([origin(v) for v in given])
     kept = sum(expr.types[v].nbytes for v in stacked)
     handed_on = sum(t.nbytes for t in (*expr.input_types[c:], *expr.output_types[k:n]))
     if kept > KEEP_BELOW * handed_on:
         return None
 
     def tangents(*arguments: Any) -> list[Any]:
-        return tangents_of(body.expr.output_types, alive, moved, Program(linear)(*arguments))
+        values = dict(zip(given, arguments, strict=False))
+        values |= zip(
+            again.outputs, evaluate(again, [values[v] for v in again.inputs]), strict=True
+        )
+        residuals = [values[v] for v in expr.outputs[n:]]
+        results = Program(linear)(*residuals, *arguments[len(given) :])
+        return tangents_of(body.expr.output_types, alive, moved, results)
 
+    types = [expr.types[v] for v in given] + list(linear.input_types[len(expr.outputs) - n :])
     before = dataclasses.replace(expr, inputs=expr.inputs[:c], outputs=tuple(invariant))
     return Split(
         Program(dataclasses.replace(expr, outputs=expr.outputs[:n] + tuple(stacked))),
         Program(without_dead_code(before, effects=False)),
-        Program(record_expr("scan", tangents, linear.input_types)),
-        tuple(origins),
+        Program(record_expr("scan", tangents, types)),
+        origins,
     )
+
+
+def _again(expr: Expr, residuals: Sequence[int], c: int, k: int) -> Expr:
+    """Return the program of those residuals that cost no more to compute again than to keep: places, and what lies there.
+
+    They are integers that are computed of constants and rows, of which elements are taken, but of no carries.
+    """
+    still = {*expr.constants, *expr.inputs[:c], *expr.inputs[c + k :]}
+    cheap: set[int] = set()
+    for primitive, inputs, outputs in expr.equations:
+        whole = all(expr.types[v].dtype.kind in "biu" for v in (*inputs, *outputs))
+        safe = isinstance(primitive, Cast) or bool(primitive.total) or not primitive.warns
+        counts = isinstance(primitive, Elementwise) and whole and safe
+        if (counts or primitive.picks or primitive.rearranges) and still.issuperset(inputs):
+            still.update(outputs)
+            cheap.update(outputs)
+    outputs = tuple(dict.fromkeys([v for v in residuals if v in cheap]))
+    part = without_dead_code(dataclasses.replace(expr, outputs=outputs), effects=False)
+    read = {*part.outputs}.union(*[e.inputs for e in part.equations])
+    return dataclasses.replace(part, inputs=tuple([v for v in part.inputs if v in read]))
 
 
 def _varying(expr: Expr, inputs: Sequence[int]) -> set[int]:
@@ -145,9 +178,9 @@ def transposed_step(body: Program, kinds: Kinds, present: Sequence[int]) -> Prog
             expr,
             placed([*of_consts, *of_rows], known, len(types)),
             placed([*of_carries, *given], outputs, len(expr.outputs)),
+            dict(zip(sums, totals, strict=True)),
         )
-        terms, rest = pulled[: len(sums)], pulled[len(sums) :]
-        totals = [x if t is None else add(x, t) for x, t in zip(totals, terms, strict=True)]
+        totals, rest = pulled[: len(sums)], pulled[len(sums) :]
         return [*totals, *map(or_zeros, rest, [types[i] for i in (*carried, *rows)])]
 
     cotangents = [tangent_type(expr.output_types[i]) for i in present]
