@@ -126,6 +126,8 @@ __all__ += ["make_mesh", "shard_map"]
 _are_in("sharding")
 __all__ += ["to_source"]
 _are_in("show")
+__all__ += ["sparse_hessian", "sparse_jacobian", "sparsity"]
+_are_in("patterns.jacobian")
 __all__ += ["ShapeDtypeStruct", "eval_shape", "make_expr", "make_jaxpr", "typeof"]
 _are_in("transforms.abstract")
 __all__ += ["jvp", "linear_transpose", "linearize", "vjp"]

@@ -65,6 +65,9 @@ from fungrad.settings import threefry_partitionable as threefry_partitionable
 from fungrad.sharding import make_mesh as make_mesh
 from fungrad.sharding import shard_map as shard_map
 from fungrad.show import to_source as to_source
+from fungrad.patterns.jacobian import sparse_hessian as sparse_hessian
+from fungrad.patterns.jacobian import sparse_jacobian as sparse_jacobian
+from fungrad.patterns.jacobian import sparsity as sparsity
 from fungrad.transforms.abstract import ShapeDtypeStruct as ShapeDtypeStruct
 from fungrad.transforms.abstract import eval_shape as eval_shape
 from fungrad.transforms.abstract import make_expr as make_expr

@@ -243,7 +243,8 @@ def _linearized(
         (traced.structure, tuple(traced.types)),
         (traced.out_structure, tuple(traced.out_types)),
     )
-    how = Linear(label, linear, moving, *between, traced.order, traced.xp, trace.sources)
+    made_by = forward, len(trace.captures)
+    how = Linear(label, linear, moving, *between, traced.order, traced.xp, trace.sources, made_by)
     function = kept(residuals, how)
     return (outputs, function, aux) if has_aux else (outputs, function)
 

@@ -39,6 +39,8 @@ class Linear:
     xp: ModuleType
     # The trace itself would keep all values alive.
     sources: Sequence[Source | None] = dataclasses.field(compare=False)
+    made_by: tuple[Program, int] | None = dataclasses.field(default=None, compare=False)
+    """The program that computed what is kept, and the number of its inputs that are captured arrays; None if it is not known."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle without the places in the user's code, and the array library by its name."""

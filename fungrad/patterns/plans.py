@@ -1,0 +1,166 @@
+"""Plans: the entries of a sparse matrix of derivatives and the products that give them, found once for each program."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from fungrad.compile.keeping import keep
+from fungrad.core.cache import LRUCache
+from fungrad.core.errors import places
+from fungrad.core.expr import Expr
+from fungrad.core.state import holding
+from fungrad.core.tracer import Tracer
+from fungrad.core.types import ArrayType
+from fungrad.patterns.colouring import Colouring, colouring
+from fungrad.patterns.index_sets import LARGEST, TooDense, identity, stacked
+from fungrad.patterns.walk import Known, Walk
+from fungrad.programs.analysis import reaches
+from fungrad.programs.rules.backward import CustomTangent
+from fungrad.rewrite.transpose import transpose_expr
+from fungrad.scipy.sparse.structure import Structure
+from fungrad.transforms.linear import Derivative
+
+_plans: LRUCache[list[Any]] = LRUCache(maxsize=512)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Plan:
+    """A pattern, a boolean matrix in CSR format without duplicates, and a colouring of it."""
+
+    pattern: Any
+    colouring: Colouring
+
+    @functools.cached_property
+    def structure(self) -> Structure:
+        """The rows and columns of the entries in the order of CSR."""
+        rows = np.repeat(np.arange(self.pattern.shape[0]), np.diff(self.pattern.indptr))
+        return Structure(self.pattern.shape, rows, self.pattern.indices)
+
+    @functools.cached_property
+    def by_columns(self) -> tuple[np.ndarray[Any, Any], Any]:
+        """The order in which CSC has the entries, and the pattern in that format."""
+        numbered = sp.csr_array(
+            (np.arange(self.pattern.nnz), self.pattern.indices, self.pattern.indptr),
+            shape=self.pattern.shape,
+        ).tocsc()
+        return numbered.data, numbered
+
+    @functools.cache  # noqa: B019 - plans are few, and each is asked for few types
+    def seeds(self, backward: bool, types: tuple[ArrayType, ...]) -> list[np.ndarray[Any, Any]]:
+        """Return, for leaves of some types, the vectors of ones and zeros of all colours along axis 0."""
+        colours = self.colouring.rows if backward else self.colouring.columns
+        count, start, seeds = self.colouring.counts[backward], 0, []
+        for t in types:
+            of_leaf = colours[start : start + t.size]
+            seed = (of_leaf == np.arange(count)[:, None]).astype(t.dtype)
+            seed.setflags(write=False)
+            seeds.append(seed.reshape(count, *t.shape))
+            start += t.size
+        return seeds
+
+
+def plan_for(push: Derivative, mode: str, symmetric: bool) -> Plan:
+    """Return the plan for a derivative that `linearize` gave.
+
+    Where the pattern depends on constants, such as arrays of indices, it is good for equal ones alone.
+    """
+    program, residuals = push._how.program, push._residuals
+    key = (program, "sparse", mode, symmetric)
+    known: list[Any] = keep(_plans, key, (program,), list, lambda _: 1.0)
+    for constants, plan in known:
+        if all(_same(residuals[i], value) for i, value in constants.items()):
+            return plan  # type: ignore[no-any-return]
+    pattern, constants = detected(push)
+    if symmetric:
+        pattern = pattern + pattern.T
+    pattern.sort_indices()
+    plan = Plan(pattern, colouring(pattern, mode, symmetric))
+    known.insert(0, (constants, plan))
+    del known[8:]
+    return plan
+
+
+def _same(x: Any, value: Any) -> bool:
+    return x is value or (
+        type(x) is not Tracer and np.shape(x) == np.shape(value) and bool(np.all(x == value))
+    )
+
+
+def detected(push: Derivative) -> tuple[Any, dict[int, Any]]:
+    """Return the pattern of a derivative, and the values it keeps on which that depends."""
+    how, residuals = push._how, push._residuals
+    (_, sources), (_, targets) = how.arguments, how.results
+    n, m = (sum(t.size for t in types if t.inexact) for types in (sources, targets))
+    walk, expr = Walk(), how.program.expr
+    reverse = any(isinstance(p, CustomTangent) for p in _primitives(expr))
+    if reverse:  # the tangent is defined by its transpose alone
+        expr = transpose_expr(expr, len(residuals))
+    fixed = _fixed(push)
+    known = [
+        Known(value=np.asarray(x), origins=frozenset([i])) if i in fixed else Known()
+        for i, x in enumerate(residuals)
+    ]
+    with holding(places, how.sources):
+        found = walk.through(expr, [*known, *_inputs(expr.input_types[len(residuals) :])])
+    if reverse:
+        from_moving = _stacked(found, [t for t in sources if t.inexact], m)
+        pattern = _spread(from_moving.T, how.moving, targets)
+    else:
+        pattern = _spread(_stacked(found, expr.output_types, n), how.moving, targets)
+    pattern = sp.csr_array(pattern, dtype=bool)
+    if pattern.nnz > LARGEST:
+        raise TooDense
+    return pattern, {i: np.array(residuals[i]) for i in walk.consulted}
+
+
+def _inputs(types: Sequence[ArrayType]) -> Iterator[Known]:
+    """Yield what is known of inputs: each element depends on itself."""
+    total, start = sum(t.size for t in types), 0
+    for t in types:
+        yield Known(identity(t.size, total, start))
+        start += t.size
+
+
+def _stacked(found: Sequence[Known], types: Sequence[ArrayType], columns: int) -> Any:
+    """Return the sets of all results as one matrix."""
+    sets = stacked([x.sets for x in found], [t.size for t in types])
+    rows = sum(t.size for t in types)
+    return sp.csr_array((rows, columns), dtype=bool) if sets is None else sets
+
+
+def _spread(found: Any, moving: Sequence[int], targets: Sequence[ArrayType]) -> Any:
+    """Return the rows of results that depend on the arguments, among those of all results."""
+    if list(moving) == list(range(len(targets))):
+        return found
+    ends = np.cumsum([0, *[t.size for t in targets]])
+    rows = np.concatenate([np.arange(0), *[np.arange(ends[i], ends[i + 1]) for i in moving]])
+    relation = (np.ones(rows.size, bool), (rows, np.arange(rows.size)))
+    return sp.csr_array(relation, shape=(ends[-1], rows.size), dtype=bool) @ found
+
+
+def _fixed(push: Derivative) -> frozenset[int]:
+    """Return which of the values kept no argument can change, as far as they have values."""
+    how = push._how
+    if how.made_by is None:
+        return frozenset()
+    program, captured = how.made_by
+    expr = program.expr
+    flags = [i >= captured for i in range(len(expr.inputs))]
+    of_residuals = reaches(expr, flags)[len(expr.outputs) - len(push._residuals) :]
+    pairs = enumerate(zip(push._residuals, of_residuals, strict=True))
+    return frozenset([i for i, (x, moves) in pairs if not moves and type(x) is not Tracer])
+
+
+def _primitives(expr: Expr) -> Iterator[Any]:
+    """Yield the primitives of a program and of the programs that these run."""
+    for primitive, _, _ in expr.equations:
+        yield primitive
+        parts: Mapping[str, Any] = primitive.parts
+        for part in parts.values():
+            yield from _primitives(part.expr)
