@@ -1,1 +1,1 @@
-"""Types, programs, traces: what everything else is built on. NumPy and optree are all it needs."""
+"""Types, programs and traces: the ground floor. It needs NumPy and optree alone."""

@@ -1,4 +1,4 @@
-"""What Python asks of a trace without values, answered for the arguments at hand.
+"""Values that Python asks of a trace without values, for the arguments at hand.
 
 Under `jit` arguments have no values, so that one program serves all. Where Python cannot do without one (``if x > 0``), the function can be
 traced for the arguments of one call: each question is computed from these, and noted. The program is then right for whatever arguments give
@@ -58,7 +58,7 @@ class Answers:
         self.questions: list[Question] = []
 
     def give(self, variable: int, value: Any) -> None:
-        """Say what an argument is."""
+        """Set the value of an argument."""
         self._values[variable] = value
 
     def ask(self, trace: Recording, variable: int, seen_as: SeenAs) -> Any:
@@ -106,7 +106,7 @@ class Answers:
         return values[variable]
 
     def _scan(self, trace: Recording) -> None:
-        """Take up what was recorded since the last time."""
+        """Take up the equations recorded since the last time."""
         for number in range(self._scanned, len(trace.equations)):
             primitive, _, outputs = trace.equations[number]
             if not (primitive.effect or primitive.meets):

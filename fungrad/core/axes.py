@@ -65,7 +65,7 @@ def named_axis(name: Hashable) -> NamedAxis:
 
 
 def open_sizes() -> tuple[tuple[Hashable, ...], ...]:
-    """Return the names, lengths and parts of the open axes: what a traced function may depend on."""
+    """Return the names, lengths and parts of the open axes, on which a traced function may depend."""
     return tuple([(name, axis.size, *axis.parts) for name, axis in _open.get().items()])
 
 

@@ -68,12 +68,26 @@ CUPY = Target(
 
 
 def target_of(xp: ModuleType) -> Target:
-    """Return what is so of the arrays of a library; a namespace that is none says itself what it is."""
+    """Return what is so of the arrays of a library; a namespace that is none says itself what it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> target_of(np).on_host
+    True
+    """
     return NUMPY if xp is np else getattr(xp, "target", CUPY)
 
 
 def namespace(operands: Sequence[Any]) -> ModuleType:
-    """Return `cupy` if any operand is a CuPy array, else `numpy`."""
+    """Return `cupy` if any operand is a CuPy array, else `numpy`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> namespace([np.ones(2), 1.0]).__name__
+    'numpy'
+    """
     if not _NUMPYS.issuperset(map(type, operands)):
         for x in operands:
             if type(x).__module__.partition(".")[0] == "cupy":
@@ -88,7 +102,14 @@ def with_library(operands: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def on_host(operands: Sequence[Any]) -> bool:
-    """Whether no operand is an array of CuPy."""
+    """Whether no operand is an array of CuPy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> on_host([np.ones(2), 1.0])
+    True
+    """
     return target_of(namespace(operands)).on_host
 
 
@@ -97,7 +118,14 @@ _NUMPYS = frozenset([np.ndarray, np.float64, np.float32, np.int64, np.bool_, flo
 
 
 def to_host(x: Any) -> np.ndarray[Any, Any]:
-    """Return an array as one of NumPy: copied, if it is one of CuPy."""
+    """Return an array as one of NumPy: copied, if it is one of CuPy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> to_host(np.float32(2))
+    array(2., dtype=float32)
+    """
     return np.asarray(x) if on_host((x,)) else x.get()
 
 
@@ -109,5 +137,12 @@ def to_device(xp: ModuleType, arrays: Sequence[Any]) -> list[Any]:
 
 
 def as_result(x: Any) -> Any:
-    """Return a 0-d NumPy array as a NumPy scalar, anything else as it is."""
+    """Return a 0-d NumPy array as a NumPy scalar, anything else as it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_result(np.array(2.0)), as_result(np.ones(2))
+    (np.float64(2.0), array([1., 1.]))
+    """
     return x[()] if type(x) is np.ndarray and x.ndim == 0 else x

@@ -20,7 +20,10 @@ V = TypeVar("V")
 
 
 LARGE = 256
-"""From how many entries on a cache is not looked through whenever one is added. Threads that add at once may then exceed its bounds by what they add."""
+"""Smallest size of a cache that is not scanned whenever an entry is added.
+
+Threads that add at once may then exceed its bounds by their entries.
+"""
 
 
 class CacheInfo(NamedTuple):
@@ -33,7 +36,10 @@ class CacheInfo(NamedTuple):
 
 
 class Hashed:
-    """A key whose hash is computed once. For long ones, such as whole programs: Python looks through a tuple each time."""
+    """A key whose hash is computed once.
+
+    For long keys, such as whole programs: Python hashes a tuple anew each time.
+    """
 
     __slots__ = ("_hash", "key")
 

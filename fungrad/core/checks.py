@@ -25,7 +25,7 @@ class CheckError(FungradError, ValueError):
 
 
 class _Collector(NamedTuple):
-    """What kinds of failures are collected instead of raised, and those there were."""
+    """Kinds of failures that are collected instead of raised, and the failures so far."""
 
     kinds: frozenset[str]
     failures: list[Exception]

@@ -27,7 +27,7 @@ def _compilation() -> str:
 
 
 compilation = state_variable("compilation", _compilation())
-"""When kernels are compiled: by another thread, once a program has run a few times; before it first runs; or never."""
+"""When kernels are compiled: in the background once that pays, before the first run, or never."""
 
 
 def _folder() -> str:
@@ -38,7 +38,7 @@ def _folder() -> str:
 
 
 STARTED_IN = _folder()
-"""The folder that the process was in when it imported this; "" if there is none. Relative paths in settings begin there."""
+"""The folder of the process at import time, or "". Relative paths in settings begin there."""
 
 
 def _environment(name: str, default: bool = False) -> bool:
@@ -51,11 +51,11 @@ CONVENTIONS = {
     "out_of_bounds": ("numpy", "jax"),
     "failures": ("raise", "nan"),
 }
-"""The settings that say whose conventions hold, with what they can be; the first is the default."""
+"""Settings that choose conventions, with their possible values; the first is the default."""
 
 
 def check_convention(name: str, value: Any) -> None:
-    """Raise ValueError if a setting is none of what it can be."""
+    """Raise ValueError if a setting has an impossible value."""
     if value not in CONVENTIONS[name]:
         choices = " or ".join(map(repr, CONVENTIONS[name]))
         raise ValueError(f"fungrad: the setting {name} is {choices}, not {value!r}")
@@ -63,7 +63,7 @@ def check_convention(name: str, value: Any) -> None:
 
 @dataclasses.dataclass
 class Settings:
-    """What a user can switch on and off."""
+    """Switches for users."""
 
     jit_disabled: bool = False
     """Whether jitted functions, and loops and branches given as functions, run as plain Python."""
@@ -83,10 +83,10 @@ class Settings:
     """Whether traced arrays without derivatives become NumPy's where one is asked for."""
 
     reading: bool = True
-    """Whether transforms take what Python does between NumPy's calls: read functions, guard values, part mapped calls."""
+    """Whether transforms read functions, guard values and part mapped calls."""
 
     dependence_checked: bool = False
-    """Whether a result that does not depend on what it is differentiated by is an error."""
+    """Whether a result that does not depend on the differentiated arguments is an error."""
 
     key_reuse_checked: bool = False
     """Whether a key that random numbers have been drawn from is not to be drawn from again."""
@@ -101,22 +101,22 @@ class Settings:
     """Whether `jit` rewrites programs by rules that change rounding."""
 
     promotion: str = "numpy"
-    """Whose rules say what dtype operands of several dtypes take: "numpy" or "jax"."""
+    """Whose rules promote operands of several dtypes: "numpy" or "jax"."""
 
     enable_x64: bool = True
-    """Whether there are numbers of 64 bits; else what would be one is of 32."""
+    """Whether there are 64-bit numbers; otherwise these are made with 32 bits."""
 
     out_of_bounds: str = "numpy"
     """Whether indices out of bounds are errors, or read the nearest element and write none."""
 
     failures: str = "raise"
-    """Whether a matrix that has no factors, or no solution, is an error, or what is asked for is NaN."""
+    """Whether matrices without factors or solution are an error, or give NaN."""
 
     default_device: Any = None
-    """Where `device_put` takes what is on no device; None for the CPU."""
+    """Target of `device_put` for values on no device; None for the CPU."""
 
     profiled: bool = False
-    """Whether somebody observes what runs: see `core/observing.py`."""
+    """Whether a profile observes running programs: see `core/observing.py`."""
 
     def __post_init__(self) -> None:
         self.watched = self.nans_checked or self.infs_checked or self.divisions_checked
@@ -126,7 +126,7 @@ class Settings:
             self.key_uses = {} if self.key_reuse_checked else None
         self.jax_types, self.narrow = self.promotion == "jax", not self.enable_x64
         self.dtypes = (self.jax_types, self.narrow) if self.jax_types or self.narrow else ()
-        """What the dtypes of results depend on, beside those of operands; () as a rule."""
+        """Settings on which dtypes of results depend, besides the operands; usually ()."""
         self.clamps = self.out_of_bounds == "jax"
         self.soft = self.failures == "nan"
         self.unlike_numpy = bool(self.dtypes) or self.clamps or self.soft
@@ -137,13 +137,13 @@ class Settings:
         )  # fmt: skip
         others = (self.dtypes, self.clamps, self.soft) if self.unlike_numpy else ()
         self.programs = (*unusual, *others) if any((*unusual, others)) else ()
-        """What the program of a traced function depends on, beside its arguments; () as a rule."""
+        """Settings on which the program of a traced function depends, besides its arguments; usually ()."""
         self.direct = not (self.observed or self.jit_disabled or any(unusual))
         """Whether a jitted function may run its program by the shortest way."""
 
     @cached_property
     def wide(self) -> Settings:
-        """The same settings with 64 bits, for what public functions are made of."""
+        """The same settings with 64 bits, for the code inside public functions."""
         return dataclasses.replace(self, enable_x64=True)
 
     @cached_property

@@ -10,7 +10,7 @@ from fungrad.core.strict import cut, warn_of_line
 
 
 def parts_of(trace: Recording, variables: Iterable[int]) -> set[int]:
-    """Return the variables of a trace that have a part in some of them, other than through what has no derivative."""
+    """Return the variables on which some variables of a trace depend through differentiable equations."""
     needed = set(variables)
     for primitive, inputs, outputs in reversed(trace.equations):
         if primitive.differentiable and not needed.isdisjoint(outputs):
@@ -40,7 +40,10 @@ def check_dependence(
 
 
 def warn_of_cuts(trace: Recording, outputs: Sequence[int], inputs: Iterable[int]) -> None:
-    """Warn of the lines that made constants of what the `inputs`, positions among those of the trace, are part of, if these are part of no output."""
+    """Warn of lines that made constants of `inputs` which no output depends on.
+
+    `inputs` are positions among the inputs of the trace.
+    """
     parts = parts_of(trace, outputs)
     without = {trace.inputs[i] for i in inputs} - parts
     for (code, line), (variable, what, scope) in trace.cuts.items() if without else ():

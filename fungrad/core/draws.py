@@ -1,4 +1,4 @@
-"""Random numbers in traced functions: what to write in place of what cannot be."""
+"""Random draws in traced functions: advice for draws that cannot be traced."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _STANDARD = {
     "permuted": ("x", "x[{rng}.permutation(len(x))]"),
     "shuffle": ("x", "x = x[{rng}.permutation(len(x))]"),
 }
-"""For each method of a generator, its parameters, and the same numbers as a function of them that has a derivative:
+"""Parameters of each method of a generator, and a differentiable function with the same numbers,
 a location and scale, or the quantile function (inverse of the distribution function) of uniform numbers."""
 
 _INTEGERS = frozenset(
@@ -69,7 +69,7 @@ def is_generator(x: Any) -> bool:
 
 
 def instead_of_draw(written: str, function: Any) -> str | None:
-    """Return what to write in place of a draw with traced parameters; None if `function` draws nothing.
+    """Return the advice for a draw with traced parameters; None if `function` draws nothing.
 
     `written` is the name by which the function is called.
     """

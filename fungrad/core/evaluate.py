@@ -37,6 +37,12 @@ def evaluate(expr: Expr, arguments: Iterable[Any], watch: Watch | None = None) -
 
     Values are dropped at their last use, so the peak memory is that of the values alive at once.
     What each equation gives is shown to `watch`.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> evaluate(fg.make_expr(lambda x: x + 1)(2.0), [3.0])
+    [np.float64(4.0)]
     """
     values: list[Any] = [None] * len(expr.types)
     arguments = list(arguments)
@@ -102,6 +108,14 @@ def inline(expr: Expr, whole_from: int | None = None) -> Expr:
 
     From the equation `whole_from` on, calls that are `whole` stay. Equations of a callee of which the place is not known are at
     that of the call.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> inline(fg.make_expr(fg.jit(lambda x: x + 1))(2.0))
+    { lambda a:float64[]* .
+      b:float64[]* = add a 1.0
+      return (b,) }
     """
     calls = {
         number

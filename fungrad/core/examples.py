@@ -25,7 +25,16 @@ def examples_of(package: str) -> dict[str, str]:
 
 
 def add_example(value: Any, package: str, name: str, imports_of: Glossary) -> None:
-    """Let the documentation of what a package shows by a name end with its example, if the package has one."""
+    """Let the documentation of what a package shows by a name end with its example, if the package has one.
+
+    Examples
+    --------
+    >>> def elementwise():
+    ...     'Declare derivatives.'
+    >>> add_example(elementwise, "fungrad.extend", "zeros_like", Glossary({}))
+    >>> "extend.zeros_like(np.array" in elementwise.__doc__
+    True
+    """
     example = examples_of(package).get(name)
     if value.__doc__ and example and example not in value.__doc__:  # none under ``python -OO``
         text = f"{inspect.cleandoc(value.__doc__)}\n\nExamples\n--------\n{example}\n"

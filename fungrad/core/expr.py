@@ -166,7 +166,15 @@ class Expr:
 
 
 class Calling(Primitive):
-    """A primitive that calls a program, which rewriting may put in its place."""
+    """A primitive that calls a program, which rewriting may put in its place.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> (equation,) = fg.make_expr(fg.jit(lambda x: x + 1))(2.0).equations
+    >>> isinstance(equation.primitive, Calling), len(equation.primitive.callee.equations)
+    (True, 1)
+    """
 
     whole: ClassVar[bool] = False
     """Whether a gradient that is computed at once takes the call as it is, and pulls a cotangent through it by `cut`."""
@@ -204,14 +212,26 @@ class Cut(NamedTuple):
 
 
 def variable_names() -> Iterator[str]:
-    """Yield a, b, ..., z, aa, ab, ..."""
+    """Yield a, b, ..., z, aa, ab, ...
+
+    Examples
+    --------
+    >>> [*itertools.islice(variable_names(), 3)]
+    ['a', 'b', 'c']
+    """
     for length in itertools.count(1):
         for letters in itertools.product(string.ascii_lowercase, repeat=length):
             yield "".join(letters)
 
 
 def format_value(value: Any) -> str | None:
-    """Return a scalar as Python would write it; None for an array."""
+    """Return a scalar as Python would write it; None for an array.
+
+    Examples
+    --------
+    >>> format_value(np.float32(2)), format_value(np.ones(2))
+    ('2.0', None)
+    """
     if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0:
         value = value.item()
     return repr(value) if isinstance(value, (bool, int, float, complex)) else None

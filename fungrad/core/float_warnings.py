@@ -22,11 +22,11 @@ from fungrad.core.frames import ARRAYS, called_in, is_internal, operator_in, out
 from fungrad.core.state import borrow, holding
 
 ORIGINS = "__origins__"
-"""The global of a compiled program that knows, of each instruction, the primitive and where that was recorded."""
+"""Name of a compiled program's global that maps instructions to primitives and their places."""
 
 
 def _warn(kind: str, flag: int) -> None:
-    """Warn as NumPy would, but of the line that recorded what is running; NumPy calls it."""
+    """Warn as NumPy would, but at the line that recorded the running equation. NumPy calls this."""
     name, source = _running(sys._getframe(1))
     where = ""
     if isinstance(source, InDerivative):
@@ -66,7 +66,7 @@ def _warn_of(kind: str, name: str, where: str, place: Place | None) -> None:
 
 @functools.lru_cache(maxsize=1 << 8)
 def registry_of(file: str) -> dict[Any, Any]:
-    """Return what `warnings` keeps so that it warns once per line."""
+    """Return the registry by which `warnings` warns once per line."""
     return {}
 
 
@@ -121,7 +121,7 @@ _RUNNERS = frozenset(
         ("fungrad.core.pending", "_run"),
     ]
 )
-"""The functions that run equations: what runs, and where it was recorded, are local variables of theirs."""
+"""Functions that run equations. Local variables of theirs hold the equation and its place."""
 
 
 def _with_calls(function: Any = _warn, **modes: Any) -> contextvars.Context:
@@ -135,7 +135,7 @@ float_modes: contextvars.ContextVar[Any] = next(
     (v for v in _CALLS if v.name == "numpy.ufunc.extobj"),
     contextvars.ContextVar("unknown", default=None),
 )
-"""In which NumPy keeps what is done about floating-point errors. One that means nothing where NumPy has none."""
+"""NumPy's variable of floating-point error modes; an unused one where NumPy has none."""
 
 usual_modes = contextvars.Context().run(float_modes.get)
 calling_modes = _CALLS.get(float_modes)
@@ -167,7 +167,7 @@ def modes_with_calls() -> Any:
     maxsize=1 << 6
 )  # modes do not change: who changes them puts others in their place
 def _changed(now: Any) -> Any:
-    """Return other modes than the usual with calls in place of warnings; as they are if there are calls in them."""
+    """Return unusual modes with calls in place of warnings; unchanged if there are calls in them."""
     modes = np.geterr()
     ours = {kind: "call" for kind, mode in modes.items() if mode == "warn"}
     if not ours or "call" in modes.values() or "log" in modes.values():

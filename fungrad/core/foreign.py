@@ -1,4 +1,4 @@
-"""Objects of other libraries: those that fungrad has objects of its own for, and those that compute by rules of their own."""
+"""Objects of other libraries: those with a counterpart in fungrad, and those with rules of their own."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ has_own_rules: Callable[..., bool] = functools.lru_cache(1 << 8)(_has_own_rules)
 
 
 def holds_array(x: Any) -> bool:
-    """Whether an object that is not NumPy's stands for an array of NumPy's, as what lies in a file does, and becomes one when asked."""
+    """Whether an object that is not NumPy's stands for one of its arrays, as a dataset in a file does."""
     cls = type(x)
     if not hasattr(cls, "__array__") or isinstance(x, np.generic):
         return False
@@ -79,7 +79,7 @@ def holds_array(x: Any) -> bool:
 
 
 def plain_form(x: Any) -> str:
-    """Return what to write for the plain array in an object that computes by rules of its own."""
+    """Return the code for the plain array in an object that computes by rules of its own."""
     for attribute in ("to_numpy()", "magnitude", "value", "todense()"):
         if hasattr(x, attribute.removesuffix("()")):
             return f"x.{attribute}"

@@ -1,4 +1,4 @@
-"""Which frame of the stack is the user's, and what is written in the line that runs there."""
+"""The user's frame of the stack, and the code of the line that runs there."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def is_internal(frame: FrameType) -> bool:
 
 own_files: set[str] = set()
 users_files: set[str] = set()
-"""Files of fungrad's modules, and others met last: a file tells whose a frame is faster than the name of its module."""
+"""Files of fungrad's modules, and others met last. A file is compared faster than a module's name."""
 
 
 def users_frame(frame: FrameType | None) -> FrameType | None:
-    """Return the innermost frame, from this one outwards, that is not of fungrad's modules; remember their files."""
+    """Return the innermost frame, from this one outwards, outside of fungrad; remember files."""
     while frame is not None and is_internal(frame):
         file = frame.f_code.co_filename
         if file[:1] != "<":  # what is generated has no file that says whose it is
@@ -107,7 +107,7 @@ def user_frame() -> tuple[FrameType | None, FrameType | None]:
 
 
 def called_by_library() -> bool:
-    """Whether code of an installed package runs, beside NumPy's, SciPy's and fungrad's, that the user's has called."""
+    """Whether the user's code runs through an installed package other than NumPy, SciPy and fungrad."""
     return user_frame()[1] is not None
 
 
@@ -132,7 +132,7 @@ def is_caught_below(outermost: int) -> bool:
 
 
 def is_caught_within_transform() -> bool:
-    """Whether a function of the user's could catch an error raised now before it reaches the transform that runs it."""
+    """Whether a function of the user's could catch an error raised now before its transform sees it."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
@@ -147,7 +147,10 @@ def is_caught_within_transform() -> bool:
 
 @functools.lru_cache(maxsize=1 << 10)
 def _catches(code: CodeType) -> bool:
-    """Whether ``try`` or ``with`` is written in a function: comprehensions and generators have handlers too, that catch nothing."""
+    """Whether a function contains ``try`` or ``with``.
+
+    Comprehensions and generators have handlers too, which catch nothing.
+    """
     import dis
 
     return dis.opmap["PUSH_EXC_INFO"] in code.co_code[::2]
@@ -170,12 +173,12 @@ def compares() -> bool:
 
 
 def at_store(frame: FrameType) -> bool:
-    """Whether ``array[i] = x``, ``array.real = x`` or, from Python 3.12 on, ``array[i:j] = x`` is what runs in `frame`."""
+    """Whether `frame` runs ``array[i] = x``, ``array.real = x`` or, from Python 3.12, ``array[i:j] = x``."""
     return operation_at(frame) in ("STORE_SUBSCR", "STORE_SLICE", "STORE_ATTR")
 
 
 def at_index(frame: FrameType) -> bool:
-    """Whether ``array[i]``, read or written, is what runs in `frame`."""
+    """Whether `frame` runs ``array[i]``, read or written."""
     operation = operation_at(frame)
     if operation == "BINARY_OP":  # of Python 3.14
         return _written_operator(frame) == "[]"
@@ -193,7 +196,7 @@ def operation_at(frame: FrameType) -> str:
 
 
 def operator_in(frame: FrameType) -> str:
-    """Return the name of NumPy's function for the operator that runs in `frame`, if one of arithmetic does."""
+    """Return the name of NumPy's function for the arithmetic operator that runs in `frame`, or ""."""
     if operation_at(frame) != "BINARY_OP":
         return ""
     return _OPERATORS.get(_written_operator(frame).removesuffix("="), "")
@@ -231,7 +234,7 @@ def offset_in(frame: FrameType) -> int:
 
 
 def find(frame: FrameType, name: str) -> Any:
-    """Return what a name stands for in `frame`; None if it stands for nothing."""
+    """Return the value of a name in `frame`; None if it has none."""
     for scope in (frame.f_locals, frame.f_globals, frame.f_builtins):
         if name in scope:
             return scope[name]
@@ -239,7 +242,7 @@ def find(frame: FrameType, name: str) -> Any:
 
 
 def asks_for_number(frame: FrameType) -> bool:
-    """Whether what runs in `frame` is written as a call of `float` or `complex`, or maps one of them."""
+    """Whether `frame` runs a call of `float` or `complex`, or maps one of them."""
     operation = operation_at(frame)
 
     def is_number_type(name: str) -> bool:
@@ -262,7 +265,7 @@ def names_in(frame: FrameType) -> tuple[str, ...]:
 
 
 def called_in(frame: FrameType) -> tuple[str, Any]:
-    """Return the function whose call runs in `frame`, as written and as an object; ("", None) if it is not told."""
+    """Return the function whose call runs in `frame`, as written and as an object; or ("", None)."""
     if not operation_at(frame).startswith("CALL"):
         return "", None
     chain, _ = _names_in_call(frame.f_code, offset_in(frame))

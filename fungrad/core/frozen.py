@@ -51,7 +51,7 @@ _DEEP = 2
 
 
 class _Mention(NamedTuple):
-    """Where a function names a generator, or what leads to it, and by which items of containers that leads there."""
+    """A name in a function of a generator or its container, with the items that lead to the generator."""
 
     code: CodeType
     scope: dict[str, Any]
@@ -75,7 +75,7 @@ class Draws:
 
     @property
     def made(self) -> bool:
-        """Whether numbers have been drawn since, or may have been: by a generator that the function makes without a seed."""
+        """Whether numbers have been drawn since, or may have been: by a generator made without a seed."""
         pairs = self._before
         return bool(self._unseeded) or any(not same(x, self._now(of)) for of, x in pairs)
 
@@ -222,7 +222,7 @@ class _Search:
     def _see_module(
         self, module: ModuleType, names: Sequence[str], code: CodeType, scope: Any, name: str
     ) -> None:
-        """Look at what is used of a module."""
+        """Look at the attributes of a module that are used."""
         called = module.__name__
         if called == "random":
             self._see(module._inst, module.Random, code, scope, name)

@@ -1,4 +1,4 @@
-"""Generators of random numbers, of NumPy and of Python, and what tells whether one has been used."""
+"""Random generators of NumPy and of Python, and signs that one has been used."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def generator_types() -> frozenset[type]:
 
 
 def shared_generator() -> Any:
-    """Return the generator behind ``numpy.random.normal`` and the like; None before NumPy imports it, which it does when asked."""
+    """Return the generator of ``numpy.random.normal`` and the like; None before NumPy imports it."""
     return getattr(sys.modules.get("numpy.random.mtrand"), "_rand", None)
 
 
@@ -39,7 +39,7 @@ def state_of(generator: Any) -> Any:
 
 
 def position_of(shared: Any) -> Any:
-    """Return what tells, in less than a microsecond, whether NumPy's shared generator has moved."""
+    """Return a value that changes whenever NumPy's shared generator is used, in under a microsecond."""
     bits = shared._bit_generator
     if type(bits).__name__ != "MT19937":
         return bits.state

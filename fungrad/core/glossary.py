@@ -25,7 +25,24 @@ _OWNER = re.compile(r"(?<![\w.])(\w+)\.")
 
 @dataclass(frozen=True)
 class Glossary:
-    """What the docstrings of a package leave out."""
+    """What the docstrings of a package leave out.
+
+    Examples
+    --------
+    >>> glossary = Glossary({"x": "An array."})
+    >>> @glossary.public
+    ... def twice(x):
+    ...     'Return twice an array.'
+    ...     return 2 * x
+    >>> print(twice.__doc__)
+    Return twice an array.
+    <BLANKLINE>
+
+    Parameters
+    ----------
+    x
+        An array.
+    """
 
     parameters: Mapping[str, str]
     """What a parameter is, where the docstring of the function does not say it."""

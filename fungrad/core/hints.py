@@ -1,4 +1,4 @@
-"""What to say of errors that others raise because they are given a tracer. Read when one is raised."""
+"""Hints for errors that other libraries raise when given a tracer. Read when one is raised."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HINTS = {
     "Tracer": "a Tracer stands for an array while a function is traced. Use the function of fungrad.numpy or "
     "fungrad.scipy that does the same; where only the values matter, x.item() and x.tolist() give them",
 }
-"""What to say of errors that others raise because they are given a tracer, by the parts of their message, between dots."""
+"""Hints by parts of an error message, with dots between the parts."""
 
 _OF_LIBRARIES = {
     "numba": "numba compiles functions of numbers and arrays, and knows no tracers: call the Python function, f.py_func(x), and let "
@@ -34,11 +34,11 @@ _OF_LIBRARIES = {
     "the model outside of the transformed function",
     "torch": _TORCH,
 }
-"""What to say where errors of their own classes speak of a tracer, by the package of the class."""
+"""Hints for errors of a library's own classes that mention a tracer, by the package of the class."""
 
 
 def hint_for(message: str) -> str | None:
-    """Return what to say of an error that others raise with a message; None if nothing is known of it."""
+    """Return the hint for an error of another library with a message, or None."""
     found = (
         hint for parts, hint in _HINTS.items() if all(x in message for x in parts.split("..."))
     )
@@ -46,6 +46,6 @@ def hint_for(message: str) -> str | None:
 
 
 def note_for(error: BaseException) -> str | None:
-    """Return what to say of an error of a library's own class that speaks of a tracer; None of others."""
+    """Return the hint for an error of a library's own class that mentions a tracer, or None."""
     note = _OF_LIBRARIES.get(type(error).__module__.partition(".")[0])
     return note if note is not None and "Tracer" in str(error) else None

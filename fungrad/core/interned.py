@@ -1,4 +1,4 @@
-"""Values of which equal instances are the same object, so that `is` and the default hash suffice.
+"""Interned values: equal instances are one object, so `is` and the default hash suffice.
 
 Types and primitives are compared on every recorded equation and are part of every cache key.
 Interning them makes both as cheap as Python offers. Instances are held weakly, so nothing here
@@ -30,7 +30,7 @@ def _forget(
     table: dict[Any, _Reference] = _instances,
     remove: Any = _remove_dead_weakref,
 ) -> None:
-    """Remove the entry, in one step, if what it refers to is gone and no other has taken its place."""
+    """Remove an entry, in one step, if its referent is gone and no other has replaced it."""
     remove(table, reference.key)
 
 

@@ -1,4 +1,4 @@
-"""Dtypes by JAX's rules, in place of NumPy's: a lattice, in which what is weak stands below all that is of its kind.
+"""JAX's dtype promotion: a lattice in which weak types stand below all dtypes of their kind.
 
 The lattice is that of JAX's documentation ("Type promotion semantics"): several operands take the least dtype that is above all of theirs.
 Python numbers, and what is computed of them alone, are of no dtype but of a kind: integers below uint8 and int8, floating-point
@@ -39,7 +39,7 @@ _ABOVE: dict[str, tuple[str, ...]] = {
     "complex64": ("complex128",),
     "complex128": (),
 }
-"""For each node what is next above it; the weak ones end in a star. Of other floating-point dtypes: `_nodes`."""
+"""Next nodes above each node; weak ones end in a star. Other floating-point dtypes: `_nodes`."""
 
 _WEAK = {"b": "bool", "i": "int*", "u": "int*", "f": "float*", "c": "complex*"}
 _STRONG = {"int*": "int64", "float*": "float64", "complex*": "complex128"}
@@ -113,7 +113,7 @@ def narrow_type(type_: ArrayType) -> ArrayType:
 
 
 def is_wide(type_: ArrayType) -> bool:
-    """Whether an array is of 64 bits; where there are none, only what a function computes inside is."""
+    """Whether an array has 64 bits. Without 64-bit numbers, only values inside functions do."""
     return type_.dtype in _NARROW and not type_.weak
 
 
@@ -140,7 +140,10 @@ def _wrapped(x: Any, dtype: DType) -> Any:
 
 
 def wrapped_number(x: int, dtype: DType, narrows: bool) -> Any:
-    """Return a Python integer as JAX converts it: to the dtype of integers by default, which has to hold it, and modulo from there."""
+    """Return a Python integer as JAX converts it.
+
+    That is first to the default dtype of integers, which has to hold it, and modulo from there.
+    """
     return _wrapped(np.asarray(x, np.int32 if narrows else np.int64), dtype)
 
 
@@ -158,7 +161,7 @@ class WeakArray(np.ndarray[Any, DType]):
     weak_type = True
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        """Return what a ufunc makes of it, which is not weak."""
+        """Return a ufunc's result, which is not weak."""
         return np.asarray(array)[()] if return_scalar else np.asarray(array)
 
     def astype(self, *args: Any, **kwargs: Any) -> Any:
@@ -172,7 +175,7 @@ def weak_array(x: Any) -> WeakArray:
 
 
 _INEXACT = {8: np.dtype(np.float64)}
-"""What integers of so many bytes become where a function is of floating-point numbers; others become float32."""
+"""Dtypes of integers, by number of bytes, in functions of floats. Others become float32."""
 
 
 def inexact(dtype: DType) -> DType:
@@ -195,7 +198,7 @@ _STRONG_RESULTS = frozenset(
         "bitwise_count",
     ]
 )
-"""Ufuncs of which the result is never weak."""
+"""Ufuncs whose result is never weak."""
 
 
 def as_wide_as(given: DType, dtype: DType) -> DType:
@@ -207,7 +210,7 @@ def as_wide_as(given: DType, dtype: DType) -> DType:
 
 @functools.lru_cache(maxsize=1 << 9)
 def _kind_of_loop(ufunc: np.ufunc, kind: str) -> str:
-    """Return what kind of numbers a ufunc converts operands of a kind to; "" if it takes none of these."""
+    """Return the kind of numbers that a ufunc converts operands of a kind to; "" if it takes none."""
     try:
         dtypes = ufunc.resolve_dtypes((*[np.dtype(kind)] * ufunc.nin, *[None] * ufunc.nout))
     except TypeError:

@@ -1,4 +1,4 @@
-"""How the elements of an array lie in memory, of which NumPy's results show one thing: whether a reshape is a view or a copy.
+"""Order of an array's elements in memory, which decides whether a reshape is a view or a copy.
 
 A layout is "C" for an array whose last axis is the fastest and that has no gaps, as nearly all have; else it is
 its strides, counted in elements; None if it is not known.
@@ -43,7 +43,7 @@ def layout_of(array: Any) -> Layout:
 
 
 def is_ordinary(shape: Shape, layout: Layout) -> bool:
-    """Whether no axis of an array is faster than a later one, so that copies of it, and what is computed of it, lie in C order.
+    """Whether no axis is faster than a later one, so that copies and results lie in C order.
 
     The fastest axis is one along which all elements are one, as `numpy.broadcast_to` makes them.
     """
@@ -75,7 +75,7 @@ def dense(shape: Shape, order: Sequence[int]) -> Known:
 
 @functools.lru_cache(maxsize=1 << 10)
 def of_elementwise(operands: tuple[tuple[Shape, Layout], ...]) -> Layout:
-    """Return the layout of what an elementwise function computes of operands of such shapes and layouts.
+    """Return the layout of an elementwise function's result, for operands of such shapes and layouts.
 
     NumPy's iterator is asked, which takes the axes in the order that suits the operands.
     """
@@ -95,7 +95,7 @@ def of_elementwise(operands: tuple[tuple[Shape, Layout], ...]) -> Layout:
 
 
 def without_axis(layout: Layout, shape: Shape, axis: int) -> Layout:
-    """Return the layout of a part of an array: what is left of it at one place of an axis."""
+    """Return the layout of an array at one place of an axis."""
     if layout is None or layout == "C":
         return layout  # what is left lies in C order too
     strides = layout

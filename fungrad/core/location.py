@@ -1,4 +1,4 @@
-"""For which line of the user's the rules run: what they record is of that line, and their errors name it."""
+"""The user's line for which rules run: recorded equations and errors are of that line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a traced value is differentiated by: which variables of a trace can have a tangent, as long as it is open.
+"""Variables of an open trace that can have a tangent.
 
 The inputs of a trace with values can: it is that of `grad` or one of its kin. Those of other traces can, unless it is
 known of what they are made. From there tangents spread over what is recorded.
@@ -47,5 +47,5 @@ class Moving:
 
 
 def may_move(x: Any) -> bool:
-    """Whether a transform that is open may differentiate by what `x` is made of."""
+    """Whether an open transform may differentiate by something that `x` depends on."""
     return type(x) is Tracer and x._owner.moves(x._variable)

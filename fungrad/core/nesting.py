@@ -1,4 +1,4 @@
-"""Which of the open traces records an operation: the highest of the operands', or a branch that is open.
+"""The open trace that records an operation: the operands' highest, or an open branch.
 
 A branch is a function that may not be run, such as the body of a loop. What it computes of tracers of enclosing
 traces, or of constants alone, must not be computed for another: it is recorded in the branch as well.

@@ -198,7 +198,14 @@ def leaves_with_path(
 
 
 def paths_of(structure: optree.PyTreeSpec) -> list[KeyPath]:
-    """Return the paths of the leaves."""
+    """Return the paths of the leaves.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> paths_of(fg.tree.structure([{"w": 0}]))
+    [(SequenceKey(idx=0), DictKey(key='w'))]
+    """
     return [_path(accessor) for accessor in structure.accessors()]
 
 
@@ -242,6 +249,12 @@ def difference(
     """Return the path at which `structure` is no prefix of that of `tree`, and how they differ there.
 
     None if it is one; with `exact`, if they are equal. Only the first difference is told.
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> difference(fg.tree.structure({"w": [0, 0]}), {"w": [1]})
+    ("['w']", 'expected a list of length 2, got a list of length 1')
     """
     mismatch = _first_difference(structure, tree, exact)
     if mismatch is None:

@@ -1,4 +1,4 @@
-"""Computing what a trace with values has recorded and Python asks for."""
+"""Computing pending equations of a trace with values when Python asks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from fungrad.core.watch import Watch
 
 
 def run_pending(trace: Recording) -> None:
-    """Run the equations of which the values are not known, though those of the inputs are."""
+    """Run the equations whose results are unknown while their operands are known."""
     try:
         _run_all(trace)
     except Exception as error:
@@ -46,7 +46,7 @@ def try_last(trace: Recording) -> None:
 
 
 def earlier_failure(trace: Recording, error: BaseException | None) -> Exception | None:
-    """Return the error of what has been put off, if that should have been raised before `error`, or at all."""
+    """Return the error of postponed equations that should have been raised before `error`, or at all."""
     if isinstance(error, Exception) and trace.failed is None:
         with contextlib.suppress(Exception):
             trace.evaluate()
@@ -63,7 +63,7 @@ _CHAIN = 16
 
 
 def _run_all(trace: Recording) -> None:
-    """Run what is pending.
+    """Run the pending equations.
 
     The results of equations inside calls are kept too, so that a transform which puts them in the
     place of the call finds them known.
@@ -84,7 +84,7 @@ def _run_all(trace: Recording) -> None:
 
 
 def _run_plain(trace: Recording) -> None:
-    """Do what `run_pending` does, as far as nothing but NumPy's functions is to be run: in half the time."""
+    """Do as `run_pending`, as far as only NumPy's functions have to run, in half the time."""
     values = trace.values
     assert values is not None
     while (number := len(trace.known)) < len(trace.equations):
@@ -171,7 +171,7 @@ def _is_plain(primitive: Primitive, operands: Sequence[Any]) -> bool:
 
 
 def _run(primitive: Primitive, operands: Sequence[Any], source: Source) -> list[Any]:
-    """Return the results of a primitive of arrays of NumPy: what `bind` comes to, in half the time."""
+    """Return the results of a primitive on NumPy arrays: the effect of `bind`, in half the time."""
     # Where a warning is from is found by the names of the variables `primitive` and `source`.
     try:
         results = primitive.impl(np, *operands)
@@ -184,7 +184,7 @@ def _run(primitive: Primitive, operands: Sequence[Any], source: Source) -> list[
 
 
 def settle(trace: Recording, called_with: int) -> None:
-    """Take the first operands of the equation recorded last for its results, when all others have been evaluated.
+    """Take the first operands of the last equation for its results, once all others are evaluated.
 
     So many of the operands, the last, are those that the user knows of.
     """
@@ -209,5 +209,5 @@ def computed(trace: Recording, number: int, operands: Sequence[Any]) -> Sequence
 
 
 def _saved(primitive: Primitive, operands: Sequence[Any], source: Source | None) -> Sequence[Any]:
-    """Return the results of a primitive as a sequence, followed by what its derivative will need."""
+    """Return the results of a primitive as a sequence, followed by the residuals of its derivative."""
     return primitive.as_sequence(bind(primitive.saving or primitive, operands, source))

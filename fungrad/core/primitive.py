@@ -1,4 +1,4 @@
-"""What a primitive operation declares: everything fungrad knows of it, in one class; and how it is applied."""
+"""Primitive operations: one class with everything fungrad knows of each, and their application."""
 
 from __future__ import annotations
 
@@ -53,13 +53,19 @@ class Primitive(InternedValue):
     """False if every tangent is zero (comparisons, rounding, index computations)."""
 
     linear: ClassVar[tuple[int, ...] | None] = None
-    """Operands in which it is jointly linear, the others having no tangents: `jvp` is itself, of the tangents. () stands for all."""
+    """Operands in which it is jointly linear; () stands for all.
+
+    The others have no tangents, and `jvp` applies the primitive to the tangents.
+    """
 
     multilinear: ClassVar[bool] = False
     """Whether the primitive is linear in each operand separately, like a product. `jvp` is derived."""
 
     can_fail: ClassVar[bool] = False
-    """Whether `impl` raises errors that depend on values and that users catch. Where values are known, it is evaluated before they could."""
+    """Whether `impl` raises errors that depend on values, which users may catch.
+
+    Where values are known, it is evaluated before the user could catch one.
+    """
 
     warns: ClassVar[bool] = True
     """Whether NumPy may warn of the numbers that `impl` computes. Not if it only moves or compares them."""
@@ -71,26 +77,28 @@ class Primitive(InternedValue):
     """Whether the result is a view of elements of its one operand, each in one place or in several."""
 
     total: ClassVar[bool | Literal["real"]] = False
-    """Whether there is a result, and a derivative, for all finite operands: short of an overflow, it neither
-    warns nor fails. "real" if it has poles among the complex numbers alone."""
+    """Whether finite operands neither warn nor fail, for value and derivative, short of an overflow.
+
+    "real" if that holds of real numbers alone, and there are poles among the complex ones.
+    """
 
     divides: ClassVar[bool] = False
     """Whether the second operand is a divisor, which should not be zero."""
 
     on_scalars: ClassVar[str | None] = None
-    """What Python writes for it, ``{} + {}``, if that is the same for NumPy's scalars that are real numbers."""
+    """Python's expression for it, ``{} + {}``, if equal on NumPy's real scalars."""
 
     picks: ClassVar[bool] = False
-    """Whether the result is some elements of the first operand: the cotangent is added to theirs by `add_picked`."""
+    """Whether the result is elements of the first operand; `add_picked` adds the cotangent to theirs."""
 
     relays: ClassVar[bool] = False
-    """Whether its operand is its result, which has been computed elsewhere: messages speak of the result alone."""
+    """Identity that forwards a precomputed result; error messages mention only that result."""
 
     spelled_on_device: ClassVar[bool] = True
-    """Whether `expression` does of CuPy's arrays what `impl` does."""
+    """Whether `expression` computes on CuPy arrays as `impl` does."""
 
     native: ClassVar[Any] = None
-    """A function of NumPy's arrays alone that computes the results, for compiled code to call in place of `impl`."""
+    """A function of NumPy arrays alone for the results, which compiled code calls in place of `impl`."""
 
     axis_names: frozenset[Hashable] = frozenset()
     """The named axes across which it works: see `core/axes.py`."""
@@ -99,13 +107,13 @@ class Primitive(InternedValue):
     """Whether calls or processes meet in it: it is computed in its turn, and once."""
 
     effect: ClassVar[bool] = False
-    """Whether a call does more than compute its results, as printing: it is neither left out nor shared with an equal one."""
+    """Whether a call does more than compute, such as printing: it is neither dropped nor shared."""
 
     holds_programs: ClassVar[bool] = False
     """Whether it runs programs, and decides by values which of them or how often."""
 
     remembered: ClassVar[bool] = True
-    """Whether recent instances are kept though no program has them any more. Not those with fields of the user's."""
+    """Whether recent instances are kept after their last program. Those with fields of the user's are not."""
 
     pushes: ClassVar[bool] = False
     """Whether forward mode is stated by `push` instead of `jvp`."""
@@ -125,26 +133,26 @@ class Primitive(InternedValue):
         return bind(self, operands)
 
     infer: ClassVar[Callable[[Any, tuple[ArrayType, ...]], tuple[ArrayType, ...]]] = infer
-    """A method that takes the types of the operands and returns those of the results, remembered from earlier calls."""
+    """A method from operand types to result types, remembered from earlier calls."""
 
     @property
     def parts(self) -> Mapping[str, Any]:
-        """The programs that the primitive runs, by what they are to it; for people to read."""
+        """The programs that the primitive runs, by their roles, for people to read."""
         return {}
 
     @property
     def uncut(self) -> Primitive:
-        """The same, run one step after the other where it would be cut in parts that are run for many steps at once."""
+        """The same, but its steps are not cut into parts that run for many steps at once."""
         return self
 
     @property
     def control_flow(self) -> Any:
-        """How it runs the programs that it holds, for the compiler to see: one of `compile/flow.py`; None if it decides itself."""
+        """How it runs its programs, for the compiler: see `compile/flow.py`. None if it decides itself."""
         return None
 
     @property
     def subprogram(self) -> Any:
-        """The program that it runs once and as a whole, compiled by itself; None if it runs none, or decides itself."""
+        """The program that it runs once, compiled by itself; None if there is none, or it decides itself."""
         return None
 
     def abstract_eval(self, *types: ArrayType) -> Any:
@@ -204,7 +212,7 @@ class Primitive(InternedValue):
 
     @property
     def saving(self) -> Primitive | None:
-        """The primitive whose results are these and, after them, what `push` would have to compute again.
+        """The primitive with these results and, after them, the residuals of `push`.
 
         Where values are known it is run in place of this one. None if there is nothing to save.
         """
@@ -287,7 +295,7 @@ class Primitive(InternedValue):
         return None
 
     def assignment(self, *names: str) -> str | None:
-        """Return the NumPy statement that turns the first operand, which dies, into the result; None if there is none."""
+        """Return the NumPy statement that turns the first operand, which dies, into the result; or None."""
         return None
 
     def missing(self, rule: str) -> MissingRuleError:
@@ -307,7 +315,7 @@ class Primitive(InternedValue):
         )
 
     def as_sequence(self, results: Any) -> Sequence[Any]:
-        """Return what a rule gives, a tuple or one result alone, as a sequence."""
+        """Return the output of a rule, a tuple or a single result, as a sequence."""
         return results if self.multiple_results else (results,)
 
     def from_sequence(self, results: Sequence[Any]) -> Any:
@@ -315,7 +323,7 @@ class Primitive(InternedValue):
         return tuple(results) if self.multiple_results else results[0]
 
     def __repr__(self) -> str:
-        """Show as `name[field=value, ...]`; what is as by default is left out."""
+        """Show as `name[field=value, ...]`, without fields that have their default."""
         fields = [f for f in dataclasses.fields(self) if f.name != "name" and f.repr]  # type: ignore[arg-type]
         values = [(f, getattr(self, f.name)) for f in fields]
         params = ", ".join(
@@ -387,7 +395,7 @@ def note_place(error: Exception, primitive: Primitive, source: Source) -> None:
 
 
 def _execute(modes: Any, primitive: Primitive, operands: Sequence[Any]) -> Any:
-    """Run a primitive; for a context of its own, of which nothing has to be put back."""
+    """Run a primitive in a context of its own, which needs no restoring."""
     float_modes.set(modes)
     return execute(primitive, operands)
 

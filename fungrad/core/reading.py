@@ -14,13 +14,13 @@ from fungrad.core.state import state_variable
 Reader = Callable[[Any], Any]
 
 listener: ContextVar[Any] = state_variable("listener", None)
-"""Who is told what becomes of functions, loops and branches while they are traced; None if nobody has asked."""
+"""Listener for the fate of functions, loops and branches while they are traced, or None."""
 
 unchanged: dict[int, weakref.ref[CodeType]] = {}
-"""The code objects of functions that were read and stay as they are, by their `id`; each goes with its code."""
+"""Code objects of functions that were read and stay as they are, by `id`, as weak references."""
 
 replaced: dict[int, tuple[weakref.ref[FunctionType], FunctionType, CodeType]] = {}
-"""Functions that were read, by the `id` of the user's: with what runs in their places, and the code that was read."""
+"""Functions that were read, by the `id` of the user's, with their replacements and the code read."""
 
 _loads: list[Callable[[], Reader]] = []
 _readers: list[Reader] = []
@@ -33,7 +33,7 @@ def provide(load: Callable[[], Reader]) -> None:
 
 
 def provide_reasons(reason: Callable[[CodeType], str]) -> None:
-    """Say what tells why a function was not read, by its code: "" if it was, or would be as it is."""
+    """Set the function that tells why a function was not read, by its code; "" if it was read."""
     _reasons[:] = [reason]
 
 
@@ -51,7 +51,7 @@ def tell(kind: str, *about: Any) -> None:
 
 
 def as_read(function: Any) -> Any:
-    """Return the function to run in place of `function`: the same object where nothing in it needs reading."""
+    """Return the function to run in place of `function`: itself if nothing in it needs reading."""
     if not settings.get().reading:
         return function
     if type(function) is FunctionType and listener.get() is None:
@@ -68,7 +68,7 @@ def as_read(function: Any) -> Any:
 
 
 def replacement(function: FunctionType) -> FunctionType | None:
-    """Return what runs in the place of a function that was read, if neither its code nor its defaults have changed."""
+    """Return the replacement of a function that was read, if its code and defaults are unchanged."""
     known = replaced.get(id(function))
     if known is None or known[0]() is not function or known[2] is not function.__code__:
         return None

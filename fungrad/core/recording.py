@@ -1,4 +1,4 @@
-"""What a trace has recorded: equations, where they were written, and what is known of the variables."""
+"""Data of a trace: equations, their places, and facts known of the variables."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Recording:
         raise NotImplementedError
 
     def answer(self, variable: int, seen_as: SeenAs = None) -> Any:
-        """Return the value of a variable that Python cannot go on without, though arguments have none; None if there is none."""
+        """Return the value of a variable that Python needs although arguments have none; or None."""
         if self.answers is not None:
             return self.answers.ask(self, variable, seen_as)
         return self.constant(variable, True)
@@ -114,7 +114,7 @@ class Recording:
         raise NotImplementedError
 
     def expr(self, outputs: Sequence[int]) -> Expr:
-        """Return what was recorded as a program; captured arrays are its leading inputs."""
+        """Return the recorded program; captured arrays are its leading inputs."""
         leading = tuple(self.captures)
         return Expr(
             inputs=leading + tuple(self.inputs),
@@ -127,7 +127,7 @@ class Recording:
         )
 
     def maker(self, variable: int) -> tuple[Primitive | None, tuple[int, ...]]:
-        """Return the primitive that made a variable, and of what; None if it is no equation's only result."""
+        """Return the primitive and operands that made a variable; None if it is no equation's only result."""
         equations = self.equations
         if equations and (last := equations[-1])[2] == (variable,):  # as of what was made just now
             return last[:2]

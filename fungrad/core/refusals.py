@@ -1,4 +1,4 @@
-"""Where a tracer is refused: what to write instead, which is read off the user's line and what it calls."""
+"""Advice where a tracer is refused, read off the user's line and the function called there."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from fungrad.core.types import ArrayType
 
 
 def refused(kind: type[TypeError], message: str) -> TypeError:
-    """Return the error for a conversion that is refused; it says why the user's function was not read, if so."""
+    """Return the error for a refused conversion. It says why the user's function was not read, if so."""
     frame, _ = user_frame()
     unread = "" if frame is None else why_not_read(frame.f_code)
     message = f"{message} {unread}" if unread else message
@@ -36,7 +36,7 @@ def refused(kind: type[TypeError], message: str) -> TypeError:
 
 
 def in_library() -> str:
-    """Return the advice for what happens inside of a library that the user has called; "" if none has been."""
+    """Return the advice for errors inside a library that the user has called, or ""."""
     _, inner = user_frame()
     library = "" if inner is None else package_of(inner)
     if not library or library in sys.stdlib_module_names:
@@ -50,7 +50,7 @@ def in_library() -> str:
 
 
 def instead(of_store: bool = False) -> str:
-    """Return what to write in place of the function that asks for a number, SciPy's, a library's or NumPy's; "" if there is no such."""
+    """Return the advice for a function of SciPy, a library or NumPy that asks for a number, or ""."""
     return (
         instead_of_scipy()
         or in_library()
@@ -60,7 +60,7 @@ def instead(of_store: bool = False) -> str:
 
 
 def instead_of_store() -> str:
-    """Return what to write for ``array[i] = x`` with a traced index or a traced integer; "" for other lines."""
+    """Return the advice for ``array[i] = x`` with a traced index or integer; "" for other lines."""
     frame = innermost_frame()
     if frame is None or not at_store(frame):
         return ""
@@ -100,7 +100,7 @@ INDEX = (
 
 
 def float_index(type_: ArrayType) -> str:
-    """Return what to say of a tracer of that type, which is of no integers, that picks elements of an array."""
+    """Return the message for a non-integer tracer of that type that indexes an array."""
     return (
         f"this one is a tracer of type {type_}. Write x[i.astype(int)]; no derivative flows through an index (between "
         "elements, fungrad.numpy.interp has one)"
@@ -108,7 +108,7 @@ def float_index(type_: ArrayType) -> str:
 
 
 def check_no_float_index(type_: ArrayType) -> None:
-    """Raise if the user's line is ``array[tracer]``, with an array of NumPy and a tracer that is of no integers."""
+    """Raise if the user's line is ``array[tracer]`` with a NumPy array and a non-integer tracer."""
     frame = innermost_frame()
     if frame is not None and at_index(frame):
         raise refused(
@@ -128,7 +128,7 @@ _IN_PLACE = ("fill", "itemset", "partition", "put", "sort")
 
 
 def instead_of_method(written: str, function: Any) -> str | None:
-    """Return what to write in place of a method of a NumPy array given a tracer; None for other functions.
+    """Return the replacement for a method of a NumPy array given a tracer; None for other functions.
 
     `written` is the name by which the function is called.
     """
@@ -151,7 +151,7 @@ def vectorizes() -> bool:
 
 
 def instead_of_numpy() -> str:
-    """Return what to write in place of NumPy's function that the user's line calls; "" if it calls none."""
+    """Return the replacement for NumPy's function that the user's line calls, or ""."""
     if vectorizes():
         return (
             "numpy.vectorize runs a function on the numbers of an array, one by one: write fungrad.numpy.vectorize(f)(x), or "
@@ -181,7 +181,10 @@ def instead_of_numpy() -> str:
 
 
 def check_not_shuffled(type_: ArrayType) -> None:
-    """Raise if NumPy's `shuffle` exchanges rows: it does not know that these are views, and would double some."""
+    """Raise if NumPy's `shuffle` exchanges rows.
+
+    It does not know that these are views, and would double some.
+    """
     frame = innermost_frame()
     if frame is not None and not at_store(frame) and "shuffle" in names_in(frame):
         raise LostDerivativeError(
@@ -202,7 +205,7 @@ def check_no_method(type_: ArrayType) -> None:
 
 
 def check_no_empty_mask(type_: ArrayType) -> None:
-    """Raise if a mask of that type, which has no elements, indexes an array of NumPy: it would be taken for integers."""
+    """Raise if an empty mask of that type indexes a NumPy array: it would be taken for integers."""
     frame = innermost_frame()
     if frame is not None and at_index(frame):
         raise ConcretizationError(

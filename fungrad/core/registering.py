@@ -1,4 +1,4 @@
-"""What to write so that an object can be an argument or a result of a transformed function: for messages."""
+"""Code that makes an object an argument or result of transformed functions, for messages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _is_function(x: Any) -> bool:
 
 
 def how_to_register(value: Any) -> str:
-    """Return what to write so that an object can be an argument or a result; "" if it cannot be."""
+    """Return the code that makes an object an argument or a result; "" if it cannot be one."""
     cls = type(value)
     name = cls.__name__
     if hasattr(value, "to_numpy"):
@@ -50,7 +50,7 @@ def how_to_register(value: Any) -> str:
 
 
 def _registered(value: Any) -> str:
-    """Return what to write below the class of an object with attributes."""
+    """Return the code to write below the class of an object with attributes."""
     cls = type(value)
     name, held = cls.__name__, vars(value)
     meta = [n for n, x in held.items() if isinstance(x, _NO_ARRAYS) or _is_function(x)]

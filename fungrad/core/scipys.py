@@ -1,4 +1,4 @@
-"""What to write where SciPy asks a tracer for a number, and what it makes of being refused one."""
+"""Advice where SciPy asks a tracer for a number, and SciPy's reaction to a refusal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OTHERS = {
 
 
 def instead_of_scipy() -> str:
-    """Return the advice for a tracer that a function of SciPy, called by the user, converts; "" for others."""
+    """Return the advice for a SciPy function, called by the user, that converts a tracer; or ""."""
     entry = None
     for frame in outwards():
         package = package_of(frame)
@@ -56,11 +56,11 @@ def instead_of_scipy() -> str:
 _ASKING = {"_matmul_dispatch", "_divide", "multiply", "_multiply_2d_with_broadcasting"}
 
 _WRITE = {"dot": "A @ x", "multiply": "scipy.sparse.csr_array(A) * x"}
-"""What to write for methods that are not operators, and cannot leave the product to the other operand."""
+"""Code for methods that are not operators, and cannot leave the product to the other operand."""
 
 
 def asked_by_sparse_matrix() -> bool:
-    """Whether a sparse matrix of SciPy's asks what its other operand is.
+    """Whether a sparse matrix of SciPy's asks for the nature of its other operand.
 
     It takes an array of one object for something that is not for it to compute with, and leaves the operator to the operand.
     """
@@ -89,7 +89,7 @@ def loses(frame: FrameType) -> bool:
 
 
 def _public_name(frame: FrameType) -> str:
-    """Return the name by which users know what runs in a frame of SciPy."""
+    """Return the public name of the SciPy function that runs in a frame."""
     parts = str(frame.f_globals.get("__name__")).split(".")
     module = ".".join(itertools.takewhile(lambda part: part[0] != "_", parts))
     known: dict[str, Any] = vars(sys.modules.get(module, itertools))
@@ -111,7 +111,7 @@ def _is_ours(name: str) -> bool:
 
 
 class _Last(threading.local):
-    """What this thread refused last: the class of the error, its message, and the place that had asked."""
+    """The last refusal of this thread: class of the error, message, and the place that had asked."""
 
     refused: tuple[type[TypeError], str, CodeType, int] | None = None
 
@@ -143,7 +143,7 @@ def refusal_behind(error: BaseException, same_place: bool = False) -> TypeError 
 
 
 def forget_refusal() -> None:
-    """Forget what was refused: it has been told."""
+    """Forget the last refusal: it has been reported."""
     _last.refused = None
 
 

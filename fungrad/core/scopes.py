@@ -1,4 +1,4 @@
-"""Names that users give to parts of a program: they go with the lines at which its equations were recorded."""
+"""Names that users give to parts of a program, kept with the lines of its equations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Scope(NamedTuple):
 
 
 class ScopedPlace(tuple):  # type: ignore[type-arg]
-    """A place in a function of the user's, with the scopes that an equation was recorded in there, the outermost first."""
+    """A place in a function of the user's, with the scopes around the equation, outermost first."""
 
     scopes: tuple[Scope, ...]
 
@@ -29,7 +29,7 @@ _numbers = itertools.count()
 
 @contextlib.contextmanager
 def scoped(name: str) -> Iterator[None]:
-    """Give the name to what the traces that are open record in the block.
+    """Name the equations that open traces record in the block.
 
     They record as ever, and their equations are told when the block ends: so names take no time where there are none.
     """
@@ -49,7 +49,7 @@ def scoped(name: str) -> Iterator[None]:
 
 
 def _within(source: Source | None, scope: Scope) -> Source | None:
-    """Return a source in one more scope around it; what has no place of its own stays as it is."""
+    """Return a source within one more scope; a source without a place of its own is unchanged."""
     if isinstance(source, InDerivative):
         return source._replace(source=_within(source.source, scope))  # type: ignore[arg-type]
     if not isinstance(source, tuple):

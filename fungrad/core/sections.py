@@ -1,4 +1,4 @@
-"""Which section of docs/errors.md is about an error or a warning that is of none of fungrad's own classes. Read when one is raised."""
+"""Sections of docs/errors.md for errors and warnings of other classes. Read when one is raised."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def more(topic: str) -> str:
 
 
 def point_to_section(error: BaseException) -> None:
-    """Let the message of an error, or its last note if the message is computed, end with how to read about it."""
+    """Let the message of an error, or its last note if the message is computed, point to its section."""
     text = str(error)
     topic = next((topic for part, topic in SECTIONS.items() if part in text), None)
     if isinstance(error, np.linalg.LinAlgError):

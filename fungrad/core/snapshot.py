@@ -56,7 +56,7 @@ def copied(array: Any) -> Any:
 
 
 def is_writeable(array: np.ndarray[Any, Any]) -> bool:
-    """What ``array.flags.writeable`` says, which warns of arrays that `numpy.broadcast_arrays` has made."""
+    """``array.flags.writeable``, without its warning on arrays made by `numpy.broadcast_arrays`."""
     return bool(array.flags.num & _WRITEABLE)
 
 

@@ -1,4 +1,4 @@
-"""What holds while a call runs, and how it is put back whatever ends the call.
+"""State of a running call, and its restoration whatever ends the call.
 
 All such state is in context variables made here, so threads and tasks have their own. Blocks set them and reset them.
 But an exception can arrive between any two instructions (Ctrl-C, a timer's signal), also in the blocks'
@@ -41,7 +41,7 @@ def borrow(
 def repair(
     function: Callable[[contextvars.Context], None],
 ) -> Callable[[contextvars.Context], None]:
-    """Decorate what `put_back` is to call first, with the context before: it mends what is no context variable."""
+    """Register a function that `put_back` calls first, with the old context, to restore other state."""
     _repairs.append(function)
     return function
 
@@ -104,7 +104,7 @@ class chosen(contextlib.ContextDecorator, Generic[T]):
 
 
 def put_back(before: contextvars.Context) -> None:
-    """Make the state what it was in a context. It may be called any number of times."""
+    """Restore the state of a context. It may be called any number of times."""
     for function in _repairs:
         function(before)
     for variable, default in _variables:

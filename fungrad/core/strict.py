@@ -45,7 +45,7 @@ def warn_of_line(message: str, code: CodeType, line: int, scope: dict[str, Any])
 
 
 def note_conversion(trace: Recorder, variable: int, what: str) -> None:
-    """Note the line that makes a number of a variable, in which an argument that is differentiated by has a part; warn if asked to.
+    """Note the line that makes a number of a variable with a tangent; warn if asked to.
 
     `what` is ``float(...)`` or ``.item()``, say.
     """
@@ -69,7 +69,7 @@ _MOST_CUTS = 100
 
 
 def cut(happens: str, what: str) -> str:
-    """Return the message for a line that makes a constant, of which something happens."""
+    """Return the message for a line that makes a constant of a traced value."""
     call = what.replace("...", "{0}") if "..." in what else f"{{0}}{what}"
     return (
         f"{call.format('x')} {happens}. Keep it an array, with functions of fungrad.numpy; where a constant is meant, write "
@@ -84,7 +84,7 @@ _OF_TRACERS = ("fungrad.core.tracer", "fungrad.core.errors", __name__, "fungrad.
 
 
 def report_isinstance(type_: ArrayType, frame: FrameType) -> None:
-    """Warn if ``isinstance(x, C)`` or ``np.isscalar(x)`` in `frame` would be true of the array that is traced."""
+    """Warn if ``isinstance(x, C)`` or ``np.isscalar(x)`` in `frame` would be true of the traced array."""
     while frame.f_code.co_name == "__instancecheck__" and frame.f_back is not None:
         frame = frame.f_back  # of an abstract class, such as numbers.Number
     if package_of(frame) == "numpy":
@@ -113,7 +113,7 @@ def report_isinstance(type_: ArrayType, frame: FrameType) -> None:
 
 
 def _without_transformation(type_: ArrayType) -> list[Any]:
-    """Return what an array of a type could be an instance of the same class as."""
+    """Return values of the classes that an array of a type could be an instance of."""
     zero = np.zeros(type_.shape, type_.dtype) if type_.size < 1 << 10 else np.zeros((), type_.dtype)
     if type_.shape:
         return [zero if zero.ndim else zero[None]]

@@ -154,7 +154,13 @@ def beside(label: str, spec: TreeDef, trees: Sequence[Any]) -> list[list[Any]]:
 
 
 def leaves_with_paths(tree: Any) -> list[tuple[str, Any]]:
-    """Return (path, leaf) pairs; a path reads like the expression that picks the leaf: ``[0]['w']``."""
+    """Return (path, leaf) pairs; a path reads like the expression that picks the leaf: ``[0]['w']``.
+
+    Examples
+    --------
+    >>> leaves_with_paths([{"w": 1}, 2])
+    [("[0]['w']", 1), ('[1]', 2)]
+    """
     if type(tree) in _LEAF_TYPES:
         return [("", tree)]
     return [(keystr(path), leaf) for path, leaf in flatten_with_path(tree)[0]]
@@ -169,6 +175,11 @@ def broadcast_prefix(prefix: Any, tree: Any, what: str) -> list[Any]:
     ------
     ValueError
         If `prefix` is not a tree prefix of `tree`; the message starts with `what`.
+
+    Examples
+    --------
+    >>> broadcast_prefix((0, None), ({"a": 1, "b": 2}, 3), "in_axes")
+    [0, 0, None]
     """
     if prefix is None or isinstance(prefix, int):
         return [prefix] * len(leaves(tree))

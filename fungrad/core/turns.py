@@ -1,4 +1,4 @@
-"""What threads that record in the same trace do one after the other."""
+"""Operations that threads recording in one trace do one after the other."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _taking_over = threading.Lock()
 
 
 class Shared(Protocol):
-    """What threads may record in at the same time."""
+    """An object in which several threads may record at the same time."""
 
     holder: dict[int, int]
     """0 -> the thread that is in a block, if any."""
@@ -50,7 +50,7 @@ class Turn:
         return has_ended(claimed[1])
 
     def release(self) -> None:
-        """Give back what this thread has claimed."""
+        """Release the claim of this thread."""
         claimed = self._of.performing
         if claimed is not None and claimed[1] == get_ident():
             self._of.performing = None

@@ -187,7 +187,14 @@ def kind_of(dtype: np.dtype[Any]) -> str:
 
 
 def is_half(dtype: np.dtype[Any]) -> bool:
-    """Whether a dtype holds floating-point numbers of two bytes or fewer, whose sums are made in float32."""
+    """Whether a dtype holds floating-point numbers of two bytes or fewer, whose sums are made in float32.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> is_half(np.dtype(np.float16)), is_half(np.dtype(np.float32))
+    (True, False)
+    """
     return dtype.itemsize < 4 and kind_of(dtype) == "f"
 
 
@@ -256,6 +263,12 @@ def type_of(value: Any) -> ArrayType:
     ------
     TypeError
         If `value` is none of these (a list, a string, None, ...).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> type_of(np.zeros((2, 3))), type_of(1)
+    (float64[2,3], int64[]*)
     """
     cls = type(value)
     if cls is np.ndarray:
@@ -323,7 +336,13 @@ def _weak(dtype: np.dtype[Any]) -> bool:
 
 
 def is_array(value: Any) -> bool:
-    """Whether `type_of(value)` exists."""
+    """Whether `type_of(value)` exists: an array, a number or a tracer.
+
+    Examples
+    --------
+    >>> is_array(1.0), is_array([1.0])
+    (True, False)
+    """
     try:
         type_of(value)
     except ConcretizationError:

@@ -1,4 +1,4 @@
-"""Generators of random numbers that a function makes without a seed: they are found in its bytecode, for no name leads to them."""
+"""Random generators that a function makes without a seed, found in its bytecode."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ MAKERS = frozenset(
         "default_rng",
     ]
 )
-"""What makes generators, or the bits for them, of NumPy and of Python; without arguments, of a seed that nobody knows."""
+"""Makers of generators, or of their bits, of NumPy and Python; without arguments the seed is unknown."""
 
 
 def instructions_in(code: CodeType) -> Iterator[tuple[int, dis.Instruction]]:
-    """Yield the instructions of a function, then those of functions written inside of it, with the numbers of their lines."""
+    """Yield the instructions of a function and of those written inside it, with line numbers."""
     import dis  # few functions are looked into
 
     pending = [code]
@@ -43,7 +43,7 @@ def instructions_in(code: CodeType) -> Iterator[tuple[int, dis.Instruction]]:
 
 @functools.lru_cache(maxsize=256)
 def made_without_seed(code: CodeType) -> tuple[tuple[int, str], ...]:
-    r"""Return the lines of such calls in `code` and in the functions written inside of it, and what is called.
+    r"""Return lines and names of such calls in `code` and in the functions written inside it.
 
     >>> made_without_seed(compile("x = random.default_rng(0)\ny = random.default_rng()", "", "exec"))
     ((2, 'default_rng'),)

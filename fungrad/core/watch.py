@@ -1,4 +1,4 @@
-"""Looking for NaN, infinities and divisions by zero in what a program computes.
+"""Search for NaN, infinities and divisions by zero in the results of a program.
 
 A NaN in a branch that `where` throws away does no harm. So what makes one is only remembered, and is an
 error if an output of the program has one that came of it. Of several the first one is named, and those of the
@@ -22,7 +22,7 @@ from fungrad.core.types import type_of
 
 
 class Watch:
-    """What was seen in one run of a program."""
+    """Observations in one run of a program."""
 
     def __init__(self) -> None:
         self._settings = settings.get()
@@ -37,7 +37,7 @@ class Watch:
         operands: Sequence[Any],
         results: Sequence[Any],
     ) -> None:
-        """Look at what an equation, the one of that number, gave. There may be more results than it names."""
+        """Look at the results of the equation of that number. There may be more than it names."""
         primitive, inputs, outputs = equation
         if self._settings.divisions_checked and primitive.divides:
             divisor = operands[1]
@@ -55,7 +55,7 @@ class Watch:
                 self._origins[v] = min(earlier) if earlier else mine
 
     def conclude(self, outputs: Sequence[int]) -> None:
-        """Report what the `outputs` have; to be called where their values leave the program."""
+        """Report the faults of `outputs`, to be called where their values leave the program."""
         origins = [self._origins[v] for v in outputs if v in self._origins]
         if origins:
             *_, kind, message = min(origins)
@@ -63,7 +63,7 @@ class Watch:
 
 
 def fault(x: Any, chosen: Settings) -> str | None:
-    """Return what `x` has that is looked for: "nan" or "inf"; None if nothing."""
+    """Return the fault of `x` that is looked for: "nan" or "inf"; or None."""
     if type(x) is Tracer or not type_of(x).inexact:
         return None
     xp = namespace((x,))
