@@ -70,7 +70,9 @@ def open_sizes() -> tuple[tuple[Hashable, ...], ...]:
 
 
 def home(names: frozenset[Hashable], top: Recorder | None) -> Recorder | None:
-    """Return the trace for an operation across the axes `names` on tracers of which `top` is the highest.
+    """Return the trace that records an operation across the axes `names`.
+
+    `top` is the highest trace of its operands.
 
     While rules are run on another program's equations it is their trace, where equations are put for
     later; else it is at least that of the axes.

@@ -1,4 +1,4 @@
-"""Which array library a primitive runs on, what is so of its arrays, and the way from one to the other.
+"""Array libraries: the one a primitive runs on, facts about its arrays, conversions between them.
 
 Code asks for a fact by its name (`Target`), and never which library it is.
 """
@@ -43,7 +43,7 @@ class Target:
     sorts_stably: bool
 
     def scipys(self, package: str) -> Any:
-        """Return what mirrors SciPy's package of that name for its arrays."""
+        """Return the counterpart of SciPy's package of that name for its arrays."""
         if self.on_host:
             return importlib.import_module(f"scipy.{package}")
         return importlib.import_module(f"cupyx.scipy.{package}")
@@ -68,7 +68,7 @@ CUPY = Target(
 
 
 def target_of(xp: ModuleType) -> Target:
-    """Return what is so of the arrays of a library; a namespace that is none says itself what it is.
+    """Return the facts about the arrays of a library; a namespace that is no library states its own.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def namespace(operands: Sequence[Any]) -> ModuleType:
 
 
 def with_library(operands: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the library of operands, and these after it: where some are of a device, those of NumPy's, constants say, are moved there."""
+    """Return the library of operands, then the operands; NumPy arrays beside a device's are moved there."""
     xp = namespace(operands)
     return (xp, *operands) if xp is np else (xp, *to_device(xp, operands))
 
@@ -130,7 +130,7 @@ def to_host(x: Any) -> np.ndarray[Any, Any]:
 
 
 def to_device(xp: ModuleType, arrays: Sequence[Any]) -> list[Any]:
-    """Return arrays, of which some may be NumPy's, as arrays of the library `xp`."""
+    """Return arrays, some of them perhaps NumPy's, as arrays of the library `xp`."""
     if target_of(xp).on_host:
         return list(arrays)
     return [xp.asarray(x) if isinstance(x, (np.ndarray, np.number, np.bool)) else x for x in arrays]

@@ -1,4 +1,4 @@
-"""Whether a result depends on what it is differentiated by: a check that one can switch on, and a warning where a constant was made of it."""
+"""Dependence of results on the differentiated arguments: a check, and a warning about constants."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def evaluate(expr: Expr, arguments: Iterable[Any], watch: Watch | None = None) -
 
 
 def inline(expr: Expr, whole_from: int | None = None) -> Expr:
-    """Return `expr` with every call replaced by the equations of what it calls.
+    """Return `expr` with every call replaced by the callee's equations.
 
     From the equation `whole_from` on, calls that are `whole` stay. Equations of a callee of which the place is not known are at
     that of the call.

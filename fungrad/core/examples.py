@@ -1,4 +1,4 @@
-"""Examples of functions whose docstring is made from tables or from that of NumPy's function, and of types.
+"""Examples for docstrings that are made from tables or from NumPy's, and for types.
 
 They are in a file `examples.txt` beside the modules of a package, in the order of the names.
 """
@@ -25,7 +25,7 @@ def examples_of(package: str) -> dict[str, str]:
 
 
 def add_example(value: Any, package: str, name: str, imports_of: Glossary) -> None:
-    """Let the documentation of what a package shows by a name end with its example, if the package has one.
+    """Append the package's example for a name to the documentation of `value`, if there is one.
 
     Examples
     --------

@@ -177,7 +177,7 @@ class Calling(Primitive):
     """
 
     whole: ClassVar[bool] = False
-    """Whether a gradient that is computed at once takes the call as it is, and pulls a cotangent through it by `cut`."""
+    """Whether a gradient computed at once keeps the call, and pulls a cotangent through it by `cut`."""
 
     @property
     def callee(self) -> Expr:
@@ -185,7 +185,7 @@ class Calling(Primitive):
         raise NotImplementedError
 
     def cut(self, flags: Sequence[bool]) -> Cut:
-        """Return the call and what pulls a cotangent of its only result back to the operands in `flags`."""
+        """Return the call, and the program that pulls a cotangent of its result back to operands in `flags`."""
         raise NotImplementedError
 
 

@@ -55,7 +55,7 @@ def are_nodes_now(leaves: Iterable[Any]) -> bool:
 
 
 def _has_own_rules(cls: type, protocol: str = "__array_ufunc__") -> bool:
-    """Whether instances of a class say, by one of NumPy's protocols, that they compute by other rules than arrays: with units, an index, names of axes.
+    """Whether a class declares rules of its own by one of NumPy's protocols, as for units or an index.
 
     CuPy's arrays do not, nor fungrad's own classes.
     """

@@ -116,7 +116,7 @@ COMPARING = ("numpy.testing.", "_pytest.")
 
 
 def is_caught_below(outermost: int) -> bool:
-    """Whether a function of the user's that is called from a frame, or that calls from there on, could catch an error raised now.
+    """Whether a function of the user's, in a frame or called from it, could catch an error raised now.
 
     The frame is told by its `id`. It is of another thread where it is not on this one's stack: nobody knows then.
     """

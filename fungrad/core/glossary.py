@@ -20,12 +20,12 @@ _SECTIONS = ("Parameters", "Returns", "Raises", "Notes", "Examples")
 _HEADING = re.compile(rf"\n\n({'|'.join(_SECTIONS)})\n-+\n")
 _ENTRY = re.compile(r"\n(?=\S)")
 _OWNER = re.compile(r"(?<![\w.])(\w+)\.")
-"""What an attribute is looked up in, as `np` of ``np.sin``."""
+"""The owner of an attribute, such as `np` in ``np.sin``."""
 
 
 @dataclass(frozen=True)
 class Glossary:
-    """What the docstrings of a package leave out.
+    """Texts that the docstrings of a package share and leave out.
 
     Examples
     --------
@@ -45,20 +45,20 @@ class Glossary:
     """
 
     parameters: Mapping[str, str]
-    """What a parameter is, where the docstring of the function does not say it."""
+    """Descriptions of parameters that a function's docstring does not describe."""
     raises: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """The error that a wrong argument leads to, where the docstring does not mention that kind of error."""
     imports: Mapping[str, str] = field(default_factory=dict)
     """How the modules that examples use are imported."""
     boundary: Callable[[Any], Any] = api_boundary
-    """What public functions are decorated by."""
+    """Decorator of public functions."""
 
     def public(self, function: F) -> F:
         """Return a public function with its documentation completed, as an `api_boundary`."""
         return self.boundary(self.documented(function))  # type: ignore[no-any-return]
 
     def public_like(self, other: Callable[..., Any]) -> Callable[[F], F]:
-        """Return `public` for functions of which all that they do not describe themselves is as of `other`."""
+        """Return `public` for functions that take every text they lack from `other`."""
         return lambda function: self.boundary(self.documented(function, other.__doc__ or ""))
 
     def documented(self, function: F, like: str = "") -> F:
@@ -68,7 +68,7 @@ class Glossary:
         return function
 
     def completed(self, text: str, names: Sequence[str], like: str = "") -> str:
-        """Return a docstring with all parameters, in the order of `names`, with errors, and imports of the examples.
+        """Return a docstring with all parameters in the order of `names`, errors, and imports of examples.
 
         What it does not say itself is as in the docstring `like`, or else in the glossary.
         """
@@ -140,7 +140,7 @@ COMMON = Glossary(
         "debug": "from fungrad import debug",
     },
 )
-"""What functions that are used with any function and any array have in common."""
+"""Imports shared by the examples of many functions."""
 
 
 def _parameters_of(function: Callable[..., Any]) -> list[str]:
@@ -153,7 +153,7 @@ def _parameters_of(function: Callable[..., Any]) -> list[str]:
 
 
 def _parsed(text: str) -> tuple[str, dict[str, str]]:
-    """Return what comes before the sections of a docstring, and the sections."""
+    """Return the text before the sections of a docstring, and the sections."""
     margin = text[text.rfind("\n") :]  # the closing quotes, which are indented as all lines are
     if margin.isspace():
         text = text.replace(margin, "\n").rstrip()
@@ -162,7 +162,7 @@ def _parsed(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _entries(section: str) -> dict[str, str]:
-    """Return what a section says of each name: its type, if given, and the lines below."""
+    """Return a section's text for each name: its type, if given, and the lines below."""
     described: dict[str, str] = {}
     for entry in filter(None, _ENTRY.split(section)):
         heading, _, lines = entry.partition("\n")

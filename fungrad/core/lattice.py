@@ -221,7 +221,10 @@ def _kind_of_loop(ufunc: np.ufunc, kind: str) -> str:
 def operands_of(
     ufunc: np.ufunc | None, types: tuple[ArrayType, ...]
 ) -> tuple[tuple[DType, ...], bool]:
-    """Return the dtypes that a ufunc, or a function of operands of one dtype, converts operands to, and whether they are weak."""
+    """Return the dtypes to which a function converts operands, and whether they are weak.
+
+    The function is a ufunc, or one whose operands have one dtype.
+    """
     dtype, weak = promoted(types)
     if ufunc is None:
         return (dtype,) * len(types), weak

@@ -17,10 +17,10 @@ from fungrad.core.state import holding, state_variable
 from fungrad.core.tracer import Tracer, innermost_trace
 
 new_level = itertools.count(1).__next__
-"""Return the level of a new trace. None is used again, so a later trace is always above an earlier one."""
+"""Return the level of a new trace. Levels are never reused, so a later trace is above earlier ones."""
 
 evaluated_now = state_variable("evaluating", (sys.maxsize, sys.maxsize))
-"""The level of the trace that is being evaluated, and one between those of the traces opened before and since.
+"""Level of the trace being evaluated, and a level between traces opened before and since.
 
 Branches that were opened after that trace, but before its evaluation, do not record what this computes. Others do: those
 of functions that are called back from it, and of the threads and tasks that these start, which keep its value for good.
@@ -28,11 +28,11 @@ of functions that are called back from it, and of the threads and tasks that the
 
 
 tentative = state_variable("tentative", False)
-"""Whether what runs may be given up and traced instead: then an effect, which would happen twice, ends it."""
+"""Whether running code may be given up and traced instead; an effect, which would repeat, ends it."""
 
 
 class GivenUp(BaseException):
-    """The end of what was tentative; no error, so nobody else catches it."""
+    """End of a tentative run. It is no `Exception`, so no `try` of the user's catches it."""
 
 
 def evaluating(trace: Recorder) -> holding[tuple[int, int]]:
@@ -41,7 +41,7 @@ def evaluating(trace: Recorder) -> holding[tuple[int, int]]:
 
 
 def passed_over(branch: Recorder) -> bool:
-    """Whether what is computed now is of an evaluation that an open branch is not part of."""
+    """Whether the running computation belongs to an evaluation that an open branch is not part of."""
     evaluated, since = evaluated_now.get()
     return evaluated < branch.level < since
 
@@ -69,7 +69,7 @@ def without_values() -> Recorder | None:
 
 
 def stage() -> Recorder | None:
-    """Return the trace that records what is computed of constants; None if it is computed at once.
+    """Return the trace that records computation on constants; None if it runs at once.
 
     It is recorded within branches, which may never run. Traces with values take no part: they run what they record.
     """
@@ -99,7 +99,7 @@ def leaked(trace: Recorder, operands: Sequence[Any]) -> LeakedTracerError:
 
 
 def is_of_values(trace: Recorder) -> bool:
-    """Whether the outermost of the traces around one, or it itself, is of a function whose values are computed as it runs."""
+    """Whether a trace, or the outermost one around it, computes values as its function runs."""
     while trace.outer is not None:
         trace = trace.outer
     return trace.values is not None

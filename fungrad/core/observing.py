@@ -1,4 +1,4 @@
-"""Telling those who have a profile open what takes time: tracing, rewriting, compiling, and calls of programs.
+"""Reports to open profiles: times of tracing, rewriting, compiling, and calls of programs.
 
 Hooks are where a trace is opened or a program compiled, which take a hundred times as long as asking whether somebody observes. Programs that
 run look at nothing: while somebody observes, the setting `profiled` has jitted functions take the way by which they are observed.
@@ -17,7 +17,7 @@ class Event(NamedTuple):
     """Something that took time."""
 
     kind: str
-    """What has run: "trace", "rewrite", "jit", "compile", "kernels", "call", "library" or "kernel"."""
+    """Kind of work: "trace", "rewrite", "jit", "compile", "kernels", "call", "library" or "kernel"."""
     name: str
     start: float
     """By `time.perf_counter`, in seconds."""
@@ -27,17 +27,17 @@ class Event(NamedTuple):
 
 
 class Observer(Protocol):
-    """What is told."""
+    """Receiver of reports."""
 
     def see(self, event: Event) -> None:
         """Take note of an event that has ended."""
 
     def run(self, program: Any, xp: Any, arguments: Any) -> list[Any]:
-        """Run a program on arrays of the library `xp`, and take note of what it does."""
+        """Run a program on arrays of the library `xp`, and note its actions."""
 
 
 observers: dict[Observer, None] = {}
-"""Who observes now, of all threads. Each change is one operation on the dict, which no exception can cut in two."""
+"""Observers of the process, of all threads. Each change is one operation on the dict."""
 
 
 def observe(observer: Observer) -> None:
@@ -53,7 +53,7 @@ def leave(observer: Observer) -> None:
 
 
 def _settle() -> None:
-    """Set whether programs are observed: for all threads but those in a block with other settings than the process."""
+    """Set whether programs are observed, for all threads outside of blocks with their own settings."""
     for chosen in {id(x): x for x in (process_settings, settings.get())}.values():
         chosen.set(
             "profiled", bool(observers)
@@ -63,7 +63,7 @@ def _settle() -> None:
 
 
 def run_observed(program: Any, xp: Any, arguments: Any) -> list[Any]:
-    """Run a program as an observer does; as always if there is none, though the settings say so: those of a block that was entered before."""
+    """Run a program as an observer does; normally if the observer has gone since the block was entered."""
     observer = next(iter([*observers]), None)
     if observer is None:
         return program.function(xp)(*arguments)  # type: ignore[no-any-return]
@@ -71,7 +71,7 @@ def run_observed(program: Any, xp: Any, arguments: Any) -> list[Any]:
 
 
 class Span:
-    """Context of which observers are told how long it took, also where an exception ends it."""
+    """Context whose duration observers are told, also when an exception ends it."""
 
     __slots__ = ("about", "kind", "name", "start")
 
@@ -88,7 +88,7 @@ class Span:
 
 
 def tell(kind: str, name: str, start: float, **about: Any) -> None:
-    """Tell all observers of what has begun at `start` and ends now."""
+    """Tell all observers of work that began at `start` and ends now."""
     event = Event(kind, name, start, time.perf_counter(), threading.get_ident(), about)
     for observer in [*observers]:
         observer.see(event)

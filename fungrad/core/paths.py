@@ -220,7 +220,7 @@ def flatten_one_level(node: Any) -> tuple[list[tuple[KeyPath, Any]], optree.PyTr
 def _flatten_where(
     tree: Any, is_leaf: Callable[[KeyPath, Any], bool]
 ) -> tuple[list[tuple[KeyPath, Any]], optree.PyTreeSpec]:
-    """Return what `flatten_with_path` does, for an `is_leaf` that takes the path too."""
+    """Do as `flatten_with_path`, with an `is_leaf` that takes the path too."""
     leaf = optree.treespec_leaf()
     structure = leaf
     nodes: list[tuple[KeyPath, Any]] = [((), tree)]
@@ -264,7 +264,7 @@ def difference(
 
 
 def prefix_difference(structure: optree.PyTreeSpec, tree: Any) -> tuple[str, str] | None:
-    """Return where a prefix, given for `tree`, is none of it, and what it has or lacks there; None if it is one."""
+    """Return the first place where `structure` is no prefix of `tree`, and the difference; or None."""
     mismatch = _first_difference(structure, tree, False)
     if mismatch is None:
         return None

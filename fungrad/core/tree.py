@@ -228,7 +228,7 @@ def _check_kinds(prefix: TreeDef, full: TreeDef) -> None:
 
 
 def shown_tree(tree: Any) -> str:
-    """Return how a tree is called in a message: if what it holds is long, by its structure."""
+    """Return the name of a tree in a message: its structure, if its contents are long."""
     kind, text = type(tree).__name__, shown(tree)
     if not text.startswith("an object"):
         return f"{kind} {text}"

@@ -1,4 +1,4 @@
-"""What is known of an array without its values: shape, dtype and whether the dtype is weak."""
+"""Types of arrays: shape, dtype and whether the dtype is weak."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class ArrayType(InternedValue):
         return f"{self}{'*' if self.weak else ''}"
 
     def __str__(self) -> str:
-        """Show as `float64[3,4]`, as messages do: what is weak needs an explanation there."""
+        """Show as `float64[3,4]`, as messages do; they say in words that a type is weak."""
         return f"{name_of_dtype(self.dtype)}[{','.join(map(str, self.shape))}]"
 
 
@@ -168,7 +168,7 @@ _WIDEST = (("u", np.uint64), ("i", np.int64), ("f", np.float64))
 
 @functools.lru_cache(maxsize=1 << 8)
 def kind_of(dtype: np.dtype[Any]) -> str:
-    """Return what kind of numbers a dtype holds: "b", "i", "u", "f" or "c"; other letters for no numbers.
+    """Return the kind of a dtype's numbers: "b", "i", "u", "f" or "c"; other letters for no numbers.
 
     Unlike ``dtype.kind`` it knows the dtypes that other packages add to NumPy, such as bfloat16 and the
     8-bit floating-point dtypes of ml_dtypes, most of which call themselves "V". Their kind is that of
@@ -223,7 +223,7 @@ def array_type(shape: Shape, dtype: np.dtype[Any], weak: bool = False) -> ArrayT
 
 @functools.lru_cache(maxsize=1 << 14)
 def native_type(shape: Shape, dtype: np.dtype[Any]) -> ArrayType | None:
-    """Return the type of arrays whose bytes lie in the order of this machine; None of others, which programs are not run on."""
+    """Return the type of arrays in this machine's byte order; None for other arrays."""
     return array_type(shape, dtype) if dtype.isnative else None
 
 
@@ -240,7 +240,7 @@ _SCALARS: dict[type, ArrayType] = PYTHON_SCALARS | {
 
 
 def python_number(x: Any) -> Any:
-    """Return a number of a class derived from one of Python's, such as a member of an IntEnum, as Python's own; else None."""
+    """Return a number of a class derived from Python's, such as an IntEnum member, as Python's; or None."""
     if isinstance(x, np.generic):
         return None
     if isinstance(x, int):
@@ -251,7 +251,7 @@ def python_number(x: Any) -> Any:
 
 
 def is_number(x: Any) -> bool:
-    """Return whether `x` is a number of Python's, of a class derived from one as well; NumPy's scalars are none."""
+    """Return whether `x` is a Python number, or of a derived class; NumPy's scalars are none."""
     cls = type(x)
     return cls in PYTHON_SCALARS or (cls is not np.ndarray and python_number(x) is not None)
 

@@ -166,7 +166,7 @@ class ReducePrecision(Elementwise):
 
 
 class Bitwise(Reduction):
-    """What the bitwise reductions of integers over `axes` have in common."""
+    """Base of bitwise reductions of integers over `axes`."""
 
     ufunc: ClassVar[str]
 

@@ -67,7 +67,7 @@ def name_of_callback(callback: Any) -> str:
 
 
 class _Callback(Primitive):
-    """What the primitives below share."""
+    """Base of the primitives below."""
 
     callback: Callable[..., Any]
     arguments: Arguments
@@ -135,13 +135,13 @@ class _Callback(Primitive):
         return dataclasses.replace(self, batches=((size, batched), *self.batches))  # type: ignore[type-var]
 
     def __repr__(self) -> str:
-        """Show what is called."""
+        """Show the function called."""
         return f"{self.name}[{name_of_callback(self.callback)}]"
 
 
 @primitive
 class DebugCallback(_Callback):
-    """Call `callback` for what it does; there are no results."""
+    """Call `callback` for its effect; there are no results."""
 
     callback: Callable[..., Any]
     arguments: Arguments
@@ -159,7 +159,7 @@ class DebugCallback(_Callback):
 
 @primitive
 class IoCallback(_Callback):
-    """Call `callback` for what it does and for its results."""
+    """Call `callback` for its effect and its results."""
 
     callback: Callable[..., Any]
     arguments: Arguments

@@ -23,21 +23,24 @@ from fungrad.primitives.slices import pad
 
 
 class Ranks:
-    """What collectives name in place of an axis that lies along processes."""
+    """Axis along processes, which collectives name in place of one of `vmap`."""
 
     meet: Callable[..., Any]
-    """Return what a collective of operands gives this process."""
+    """Return this process's result of a collective."""
 
     together: Callable[..., Any]
-    """Return what collectives, of an operand each, give it: their messages are one, which says also how what all have alike is computed."""
+    """Return the results of collectives of one operand each, whose messages are sent as one.
+
+    The message also carries a number for the way in which shared values are computed.
+    """
 
     begin: Callable[..., Any]
-    """Begin to compute such collectives while other things are computed; return what has `results()`, which waits for them."""
+    """Begin such collectives in the background; return an object whose `results()` waits for them."""
 
 
 @family
 class Collective(Primitive):
-    """What the operations across the calls have in common. Those of `vmap` have no `impl`: see `core/axes.py`."""
+    """Base of operations across calls. Those of `vmap` have no `impl`: see `core/axes.py`."""
 
     axis: Hashable
     """The name."""
@@ -96,7 +99,7 @@ class PSum(Collective):
 
 
 class PExtremum(Collective):
-    """What maximum and minimum have in common. Calls that tie share the tangent equally."""
+    """Base of maximum and minimum. Calls that tie share the tangent equally."""
 
     reduction: ClassVar[type[Extremum]]
 

@@ -1,4 +1,4 @@
-"""Convolution as a trilinear form, each array of which is computed from the two others.
+"""Convolution as a trilinear form: each of its three arrays is computed from the two others.
 
 The form is the sum over all indices of ``x[g, n, c, i * stride + k * dilation] w[g, o, c, k] y[g, n, o, i]``,
 where i and k run over any number of spatial axes. What multiplies y in it is the convolution of x with
@@ -160,7 +160,7 @@ class _Layout(NamedTuple):
     merged: bool
 
     def zeros(self, name: str, shape: Shape, dtype: Any) -> Any:
-        """Return zeros for x, w or y, of which `matrices` or `weights` are views.
+        """Return zeros for x, w or y, with an order that makes `matrices` or `weights` views of it.
 
         The batch comes before the groups, as these are groups of channels where convolutions are used.
         """

@@ -1,4 +1,4 @@
-"""About how many operations on numbers a primitive takes, and how many bytes it reads and writes: for people to read.
+"""Approximate counts of operations, and of bytes read and written, per primitive, for people to read.
 
 Rules are found by the class of the primitive, so that what few programs ask for is in no module that `import fungrad` reads.
 """
@@ -27,19 +27,19 @@ Types = Sequence[ArrayType]
 
 
 class Cost(NamedTuple):
-    """What one call takes: operations, and bytes read and written."""
+    """Cost of one call: operations, and bytes read and written."""
 
     flops: float
     read: int
     written: int
 
     def plus(self, other: Cost) -> Cost:
-        """Return what both take."""
+        """Return the sum of two costs."""
         return Cost(self.flops + other.flops, self.read + other.read, self.written + other.written)
 
 
 def cost(primitive: Primitive, operands: Types, results: Types) -> Cost:
-    """Return what a call takes. A view takes nothing.
+    """Return the cost of a call. A view costs nothing.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def cost(primitive: Primitive, operands: Types, results: Types) -> Cost:
 
 @functools.singledispatch
 def flops(primitive: Primitive, operands: Types, results: Types) -> float:
-    """Return about how many additions, products and the like a call is; a function such as ``exp`` counts as one.
+    """Return about how many additions, products and the like a call is; ``exp`` counts as one.
 
     A product of matrices is 2 m n k; a Fourier transform 5 n log2 n, of real numbers half that; a sort n log2 n. Of matrices it
     is the leading term for real numbers that textbooks have (Golub and Van Loan, *Matrix Computations*), whatever LAPACK makes of
@@ -119,7 +119,7 @@ flops.register(ArgSort)(_of_sort)
 
 
 def _of_factors(cubes: float, products: float = 0.0) -> Callable[..., float]:
-    """Return the rule ``cubes * n**3 + products * m * n**2`` for matrices of which n is the shorter side and m the longer."""
+    """Return the rule ``cubes * n**3 + products * m * n**2`` for m x n matrices with m >= n."""
 
     def rule(primitive: Primitive, operands: Types, results: Types) -> float:
         *stack, m, n = operands[0].shape

@@ -16,7 +16,7 @@ from fungrad.primitives.slices import shift
 
 @family
 class Cumulative(AlongAxes):
-    """What the cumulative operations along `axis` have in common; `reverse` starts at the end."""
+    """Base of cumulative operations along `axis`; `reverse` starts at the end."""
 
     axis: int
     reverse: bool = False
@@ -95,7 +95,7 @@ def _solve_recurrence(a: Any, h: Any) -> None:
 
 
 class Accumulation(Cumulative):
-    """What cumulative sum and product have in common: a method of arrays, in the operand's dtype."""
+    """Base of cumulative sum and product: a method of arrays, in the operand's dtype."""
 
     method: ClassVar[str]
 
@@ -129,7 +129,7 @@ class CumProd(Accumulation):
 
 
 class Extremum(Cumulative):
-    """What cumulative maximum and minimum have in common. Ties share the tangent equally."""
+    """Base of cumulative maximum and minimum. Ties share the tangent equally."""
 
     ufunc: ClassVar[str]
 

@@ -268,7 +268,7 @@ class Eig(OfMatrices):
 
 
 def _drift(v: Any, t_v: Any) -> Any:
-    """Return how fast norms and phases of the columns change: what must be taken off, for each of them."""
+    """Return the rates of change of the columns' norms and phases, which must be subtracted."""
     growth = real(column_products(v, t_v))
     axis = len(v.shape) - 2
     if not v.shape[axis]:

@@ -58,7 +58,7 @@ class Det(OfNumpy):
 
 @primitive
 class Cofactors(OfMatrices):
-    """The derivative of the determinant by each element; given k directions too, the k-th derivative of that along them.
+    """Derivative of the determinant by each element, differentiated along k further directions.
 
     Without directions it is the matrix of cofactors, of an invertible matrix ``det(a) inv(a)^T``. In general, with
     a = U diag(s) V^H, the m-th derivative of the determinant along E, F, ..., which are given in the bases U and V, is
@@ -176,7 +176,7 @@ def _products_of_others(xp: Any, s: Any, m: int) -> Any:
 
 
 def _times_power_of_two(xp: Any, x: Any, exponent: Any) -> Any:
-    """Return ``x * 2**exponent``, in steps of which none overflows before the result does."""
+    """Return ``x * 2**exponent``, in steps that do not overflow before the result does."""
     first = xp.rint(exponent / 3)
     second = xp.rint((exponent - first) / 2)
     for part in (first, second, exponent - first - second):

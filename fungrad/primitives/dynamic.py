@@ -71,7 +71,7 @@ class DynamicSlice(Primitive):
         return tuple(index)
 
     def index_text(self, *starts: str) -> str:
-        """Return the source text of what `index_at` returns, written out, so that nothing is called."""
+        """Return the source text of the value of `index_at`, written out, so that nothing is called."""
         index = [":"] * (max((*self.axes, *self.dropped), default=-1) + 1)
         for axis in self.dropped:
             index[axis] = "0"

@@ -104,7 +104,7 @@ class RealFFT(AlongAxes):
 
 @primitive
 class InverseRealFFT(AlongAxes):
-    """The `n` real numbers of which the operand is the `RealFFT` along `axis`.
+    """Inverse of `RealFFT` along `axis`: `n` real numbers.
 
     Imaginary parts of frequencies that are their own conjugates are ignored. The transpose is that of
     `RealFFT` in the other direction: frequencies that stand for two count twice.

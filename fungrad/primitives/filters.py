@@ -17,7 +17,7 @@ from fungrad.primitives.slices import Reverse, slice_axis
 
 @primitive
 class Correlate(Primitive):
-    """Slide the second operand over the first: ``out[i] = sum_j x[i + j] * y[j]``, where it fits or, if `full`, wherever both meet.
+    """Correlation: ``out[i] = sum_j x[i + j] * y[j]``, where `y` fits or, if `full`, wherever both meet.
 
     Both have the same leading axes, a batch, and then `ndim` axes to slide along. Nothing is conjugated. Beyond the first
     operand there is nothing, rather than zeros: infinite elements of the second are multiplied by none.

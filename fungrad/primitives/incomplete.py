@@ -72,7 +72,10 @@ def quotients(order: Index, slope: Callable[[Index], Any]) -> Any:
 
 @functools.lru_cache(64)
 def _recurrence(order: Index) -> list[tuple[Index, list[tuple[int, Index, Index]]]]:
-    """Return the terms of each polynomial up to an order: a factor, and the orders of the slope and of the polynomial that it multiplies."""
+    """Return the terms of each polynomial up to an order.
+
+    A term is a factor, and the orders of the slope and of the polynomial that it multiplies.
+    """
     found = []
     for index in np.ndindex(*[n + 1 for n in order]):
         if not any(index):

@@ -207,7 +207,7 @@ UFUNCS = {"set": None, "add": "add", "mul": "multiply", "min": "minimum", "max":
 
 
 class Update(Primitive):
-    """Returns ``x`` with `updates` in place of, or added to, the elements that its `region`, a slice, takes.
+    """Return ``x`` with `updates` put at, or added to, the elements of the slice `region`.
 
     Operands are x, updates, and those that the slice takes beside x. `kind` is "set" or "add".
     """
@@ -218,7 +218,7 @@ class Update(Primitive):
 
     @property
     def region(self) -> Any:
-        """The primitive that takes what is written to."""
+        """The slice that is written to."""
         raise NotImplementedError
 
     def abstract_eval(self, x: ArrayType, updates: ArrayType, *starts: ArrayType) -> ArrayType:
@@ -267,12 +267,12 @@ class UpdateSlice(Update):
 
     @classmethod
     def at(cls, region: Slice, kind: str = "set") -> UpdateSlice:
-        """Return the update of what a slice takes."""
+        """Return the update of a slice."""
         return cls(region.start, region.stop, region.step, kind, region.dropped)
 
     @property
     def region(self) -> Slice:
-        """What is written to."""
+        """The slice that is written to."""
         return Slice(self.start, self.stop, self.step, self.dropped)
 
     def batch(self, size: int, batched: tuple[bool, ...], x: Any, updates: Any) -> Any:
@@ -289,7 +289,7 @@ def _attains(x: Any, extremum: Any) -> Any:
 
 
 def _indexed_shape(op: Primitive, x: ArrayType, indices: tuple[ArrayType, ...]) -> Shape:
-    """Return the shape of what the indices point to."""
+    """Return the shape of the indexed elements."""
     if not 1 <= len(indices) <= x.ndim:
         raise ValueError(f"{op} takes 1 to {x.ndim} index arrays for {x}, got {len(indices)}")
     first = indices[0]

@@ -1,4 +1,4 @@
-"""Putting arrays together along an axis: concatenate, stack, and roll, which joins an array's own ends."""
+"""Joins of arrays along an axis: concatenate, stack, and roll, which joins an array's own ends."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class Stack(AlongAxes):
 
 @primitive
 class Roll(AlongAxes):
-    """Move the elements `steps[i]` places on along `axes[i]`; those that fall off come in at the other end."""
+    """Move elements `steps[i]` places along `axes[i]`; those that fall off enter at the other end."""
 
     steps: tuple[int, ...]
     axes: tuple[int, ...]
@@ -141,7 +141,7 @@ class Roll(AlongAxes):
         return f"np.concatenate(({x}[{last}], {x}[{first}]), {self.axes[0]})"
 
     def _parts(self) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
-        """Return the parts that change places along a single axis: in a third of the time that NumPy's `roll` takes."""
+        """Return the parts that change places along one axis, in a third of the time of NumPy's `roll`."""
         (step,), (axis,) = self.steps, self.axes
         ahead = (slice(None),) * axis
         return (*ahead, slice(-step, None)), (*ahead, slice(None, -step))

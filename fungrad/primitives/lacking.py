@@ -1,4 +1,4 @@
-"""What is raised where CuPy has no function to compute by."""
+"""Errors for functions that CuPy lacks."""
 
 from __future__ import annotations
 

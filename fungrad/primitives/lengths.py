@@ -76,7 +76,7 @@ def _bounds(dtype: np.dtype[Any]) -> tuple[float, float]:
 
 
 def _scaled(xp: Any, length: Length, parts: Sequence[Any], sums: Any) -> Any:
-    """Return the lengths of vectors of which some have to be scaled first."""
+    """Return the lengths of vectors; those whose squares leave the range are scaled first."""
     if not parts[0].size:
         return length.root(xp, sums)
     low, high = _bounds(np.dtype(sums.dtype))
@@ -110,7 +110,7 @@ class RootMeanSquare(Length):
 
 @primitive
 class PowerNorm(Length):
-    """The norm of order `p`, which is greater than 1, of real numbers, or of complex ones given by their parts."""
+    """Norm of order `p` > 1, of real numbers or of complex ones given by their parts."""
 
     axes: tuple[int, ...]
     p: float

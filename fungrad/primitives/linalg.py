@@ -104,7 +104,7 @@ class TriangularSolve(LinearSystem):
         return xp.linalg.solve(triangle, b)
 
     def _by_lapack(self, a: Any, b: Any) -> Any:
-        """Return what `scipy.linalg.solve_triangular` does; that takes twenty times as long for small matrices."""
+        """Return `scipy.linalg.solve_triangular`, which takes twenty times as long for small matrices."""
         solve = _TRTRS.get(a.dtype.char) if a.dtype == b.dtype else None
         if solve is None:
             options = {"lower": self.lower, "unit_diagonal": self.unit_diagonal}
@@ -135,7 +135,7 @@ _TRTRS = {
 
 
 def _substituted(a: Any, b: Any, lower: bool, unit_diagonal: bool) -> Any:
-    """Solve with a triangular matrix, dividing by its zeros too: what has no solution is inf and NaN."""
+    """Solve with a triangular matrix, dividing by its zeros too: missing solutions are inf and NaN."""
     (trsm,) = scipy.linalg.get_blas_funcs(("trsm",), (a, b))
     return trsm(1, a, b, lower=lower, diag=unit_diagonal)
 
@@ -202,7 +202,7 @@ class Pinv(OfMatrices):
 
 
 def _pinv(xp: Any, a: Any, rcond: Any) -> Any:
-    """Return what `numpy.linalg.pinv` does, for libraries whose `pinv` takes one `rcond`."""
+    """Return `numpy.linalg.pinv`, for libraries whose `pinv` takes one `rcond`."""
     u, s, vh = xp.linalg.svd(a, full_matrices=False)
     if not s.size:
         return xp.zeros((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)

@@ -1,4 +1,7 @@
-"""Loss functions and power transforms of `scipy.special`. DLMF is the NIST Digital Library of Mathematical Functions."""
+"""Loss functions and power transforms of `scipy.special`.
+
+DLMF is the NIST Digital Library of Mathematical Functions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of square matrices (`expm`, `logm`, `sqrtm`), the polar decomposition, Sylvester's equation.
+"""Functions of square matrices (`expm`, `logm`, `sqrtm`), polar decomposition, Sylvester's equation.
 
 SciPy computes them, on CuPy's arrays on the host.
 """

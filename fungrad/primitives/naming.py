@@ -10,7 +10,7 @@ from fungrad.core.types import ArrayType
 
 @primitive
 class Named(Primitive):
-    """The operand as it is; `label` is what rules about saving call it. Its tangent has no name."""
+    """The operand itself, with a `label` for rules about saving. Its tangent has no label."""
 
     label: str
 

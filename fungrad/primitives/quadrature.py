@@ -20,7 +20,7 @@ BLOCK = 2**13
 def weighted_sum(
     xp: Any, integrand: Callable[[Any], Any], nodes: Array, weights: Array, like: Any
 ) -> Any:
-    """Return the sum of `integrand` at the nodes, times the weights, for each element of arrays of the shape of `like`.
+    """Return the weighted sum of `integrand` at the nodes, for each element of arrays shaped like `like`.
 
     `integrand` takes nodes along a leading axis, before those of `like`.
     """
@@ -49,7 +49,7 @@ def _tanh_sinh() -> tuple[Array, Array]:
 
 
 def integrate(xp: Any, integrand: Callable[[Any], Any], start: Any, end: Any) -> Any:
-    """Return the integral from `start` to `end`, for each element of the array `end`, by the tanh-sinh rule.
+    """Return the integral from `start` to `end`, per element of `end`, by the tanh-sinh rule.
 
     H. Takahasi and M. Mori, "Double exponential formulas for numerical integration", 1974. Nodes crowd at both
     ends, so integrands may change fast there, and be singular. `integrand` takes points along a leading axis.

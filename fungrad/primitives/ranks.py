@@ -22,7 +22,7 @@ from fungrad.primitives.slices import pad
 
 @family
 class Boundary(Collective):
-    """What they have in common: all are linear."""
+    """Base of the linear primitives at the boundary."""
 
     linear = (0,)
     view = True
@@ -99,7 +99,7 @@ Part.counterpart, Spread.counterpart, Lone.counterpart = Whole, Total, First
 
 @primitive
 class Alike(Boundary):
-    """The first of the operand's elements along axis 0, which have to be the same: `Agreed` of the calls that one process makes."""
+    """The first element along axis 0, equal to all others: `Agreed` of one process's calls."""
 
     meets = False
     axis_names = frozenset()
@@ -123,12 +123,12 @@ class Alike(Boundary):
 
 
 ASIDE = 1 << 20
-"""From how many bytes on a message is one to compute beside: seeing to a shorter one takes more time from what is computed than waiting for it."""
+"""Smallest message, in bytes, beside which to compute. Handling a smaller one costs more than waiting."""
 
 
 @family
 class Overlapping(Primitive):
-    """Computing collectives of one axis, of an operand each, or a part of it: rewriting makes it of them before programs are compiled."""
+    """Collectives of one axis, computed together or in part; rewriting makes it before compilation."""
 
     collectives: tuple[Collective, ...]
 
@@ -137,7 +137,7 @@ class Overlapping(Primitive):
 
     @property
     def ranks(self) -> Any:
-        """The axis, as what computes the collectives."""
+        """The axis, as the object that computes the collectives."""
         return self.collectives[0].axis
 
     def infer_each(self, operands: Iterable[ArrayType]) -> tuple[ArrayType, ...]:
@@ -150,7 +150,7 @@ class Together(Overlapping):
     """The results of collectives that are computed as one, and waited for."""
 
     way: int = 0
-    """A number for how all compute what they have alike: it is an error if it is not the same in all processes."""
+    """Number of the way in which shared values are computed; processes that differ in it are an error."""
 
     multiple_results = True
 
@@ -163,7 +163,7 @@ class Together(Overlapping):
 
 @primitive
 class Start(Overlapping):
-    """Begin to compute collectives; the result is what `Wait` takes, and no array."""
+    """Begin collectives. The result is a handle for `Wait`, and no array."""
 
     way: int = 0
     """As that of `Together`."""
@@ -177,7 +177,7 @@ class Start(Overlapping):
 
 @primitive
 class Wait(Overlapping):
-    """Wait for the results of collectives that have been begun. The operands, which are read until then, are those of `Start`."""
+    """Wait for the results of collectives. The operands of `Start`, read until then, are its operands."""
 
     multiple_results = True
 
@@ -189,7 +189,7 @@ class Wait(Overlapping):
 
 
 def apart(operands: Sequence[Any], results: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the results, none of which is an operand."""
+    """Return the results, copied where they are operands."""
     return tuple([y.copy() if y is x else y for x, y in zip(operands, results, strict=True)])
 
 

@@ -27,7 +27,7 @@ from fungrad.primitives.slices import shift
 
 @family
 class Reduction(AlongAxes):
-    """What the reductions over `axes` have in common; the result lacks the axes."""
+    """Base of reductions over `axes`, which the result lacks."""
 
     axes: tuple[int, ...]
 
@@ -72,7 +72,7 @@ class ReduceProd(Reduction):
 
 
 class Extremum(Reduction):
-    """What maximum and minimum have in common. Elements that tie share the tangent equally."""
+    """Base of maximum and minimum. Elements that tie share the tangent equally."""
 
     ufunc: ClassVar[str]
 
@@ -113,7 +113,7 @@ class ReduceMin(Extremum):
 
 
 class Logical(Reduction):
-    """What the reductions of booleans have in common; `function` is the name of NumPy's."""
+    """Base of reductions of booleans; `function` is the name of NumPy's."""
 
     function: ClassVar[str]
 
@@ -159,7 +159,7 @@ class ReduceXor(Logical):
 
 @family
 class Position(AlongAxes):
-    """What the positions of extrema have in common: the first one along `axis`, as int64.
+    """Base of positions of extrema: the first one along `axis`, as int64.
 
     A NaN counts as the extremum.
     """

@@ -45,7 +45,7 @@ class DiscreteLyapunov(LinearInSecond):
 
 
 class Riccati(OfMatrices):
-    """What both Riccati equations have in common; of q and r the Hermitian parts count."""
+    """Base of both Riccati equations, which use the Hermitian parts of q and r."""
 
     can_fail = True
 
@@ -77,7 +77,7 @@ class Riccati(OfMatrices):
         raise NotImplementedError
 
     def effect(self, step: Any, loop: Any, x: Any) -> Any:
-        """Return half of what a change of the closed loop contributes."""
+        """Return half of the contribution of a change of the closed loop."""
         raise NotImplementedError
 
     def response(self, loop: Any, moved: Any) -> Any:

@@ -27,7 +27,7 @@ def write_on_device(xp: Any, ufunc: Any, out: Any, updates: Any, indices: Sequen
 
 
 def write_extrema(xp: Any, ufunc: Any, out: Any, updates: Any, indices: Sequence[Any]) -> None:
-    """Combine the extremum of the updates of each place, for which they are sorted; NaN comes last, and counts.
+    """Combine the extremum of the sorted updates of each place; NaN comes last, and counts.
 
     CuPy 14's own operation compares numbers of double precision in single precision, and leaves NaN out.
     """

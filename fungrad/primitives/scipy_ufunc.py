@@ -68,7 +68,7 @@ def library(xp: Any, name: str) -> Callable[..., Any]:
 
 
 UNLIKE_SCIPY = frozenset(["lpmv"])
-"""The special functions whose values CuPy 14 gets wrong: this one's at some degrees that are no integers."""
+"""Special functions that CuPy 14 gets wrong: this one at some non-integer degrees."""
 
 
 def special(

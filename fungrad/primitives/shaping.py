@@ -21,7 +21,7 @@ from fungrad.core.types import ArrayType, Shape, check_numbers, is_half, type_of
 
 
 class Rearrangement(Primitive):
-    """What moves or repeats the elements of an array, and computes nothing: the result may show its memory."""
+    """Base of primitives that move or repeat elements: the result may share the operand's memory."""
 
     linear = (0,)
     view = True
@@ -32,7 +32,7 @@ class Rearrangement(Primitive):
 
 @primitive
 class Broadcast(Rearrangement):
-    """Repeat along new axes: the result has `shape`, of which `axes` are not in the operand.
+    """Repeat along new axes: the result has `shape`, and the operand lacks `axes`.
 
     Transposes to `ReduceSum` over `axes`. (NumPy's stretching of axes of length 1 is a `Reshape`
     that drops them, then this.)
@@ -74,7 +74,7 @@ class Broadcast(Rearrangement):
         return xp.broadcast_to(x, self.shape)
 
     def _spread(self, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Return what `numpy.broadcast_to` does of an array in C order, in a third of the time."""
+        """Return `numpy.broadcast_to` of an array in C order, in a third of the time."""
         steps = iter(x.strides)
         strides = tuple([0 if i in self.axes else next(steps) for i in range(len(self.shape))])
         result: np.ndarray[Any, Any] = np.ndarray(self.shape, x.dtype, x, 0, strides)
@@ -93,7 +93,10 @@ class Broadcast(Rearrangement):
 
 
 class AlongAxes(Primitive):
-    """Works along the axes that its field `axis`, or `axes`, counts in all operands: a batch is one more before them."""
+    """Base of primitives along the field `axis` or `axes`, counted in all operands.
+
+    A batch is one more axis before them.
+    """
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> Any:
         moved = [expand(size, x, b) for x, b in zip(operands, batched, strict=True)]

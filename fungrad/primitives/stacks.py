@@ -39,7 +39,7 @@ class OfMatrices(Primitive):
     """
 
     keeps_order: ClassVar[bool] = False
-    """Whether results lie in memory as the operand does; else in C order, as loops over matrices fill them."""
+    """Whether results have the operand's memory order; else C order, as loops over matrices fill them."""
     by_columns: ClassVar[bool] = False
     """Whether LAPACK fills a single matrix, column after column, and that is the result."""
 
@@ -53,7 +53,7 @@ class OfMatrices(Primitive):
         return self(*[expand(size, x, b) for x, b in zip(operands, batched, strict=True)])
 
     def failed(self, *matrices: Any) -> Any:
-        """Return what is computed of matrices that raise `LinAlgError`; None if that is NaN."""
+        """Return the result for matrices that raise `LinAlgError`; None if that is NaN."""
         return None
 
     def spoilt(self, out: Any) -> Any:
@@ -81,7 +81,7 @@ class OfMatrices(Primitive):
         return stack
 
     def one_by_one(self, xp: Any, function: Callable[..., Any], *operands: Any) -> Any:
-        """Return what a function of single matrices gives, in double precision; on the host.
+        """Return a function of single matrices over a stack, in double precision on the host.
 
         For what SciPy alone computes.
         """
@@ -97,7 +97,7 @@ class OfMatrices(Primitive):
 
 
 def _softly(impl: Callable[..., Any]) -> Callable[..., Any]:
-    """Return an `impl` that gives what `failed` does where it would raise `LinAlgError`, if that is asked for."""
+    """Return an `impl` that returns `failed` in place of raising `LinAlgError`, if settings ask for it."""
 
     @functools.wraps(impl)
     def computed(self: OfMatrices, xp: Any, *operands: Any) -> Any:
@@ -198,7 +198,7 @@ class TakenAsHermitian(OfSquare):
 
 @primitive
 class Triangle(OfMatrices):
-    """Keep what is on and below (`lower`), or on and above, diagonal `k`; elsewhere 0.
+    """Keep the elements on and below (`lower`), or on and above, diagonal `k`; elsewhere 0.
 
     Its own transpose.
     """

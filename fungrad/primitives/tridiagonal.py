@@ -1,4 +1,4 @@
-"""Tridiagonal systems, and the reductions by reflections: to tridiagonal, Hessenberg and triangular form."""
+"""Tridiagonal systems; reductions by reflections to tridiagonal, Hessenberg and triangular form."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class PackedTridiagonal(OfMatrices):
 
 @primitive
 class PackedQr(OfMatrices):
-    """QR as LAPACK's `geqrf` packs it, and transposed: R with the vectors of the reflections; their factors.
+    """QR packed as by LAPACK's `geqrf`, transposed: R with the reflection vectors; their factors.
 
     On the host for CuPy's arrays.
     """

@@ -40,7 +40,7 @@ _OPERATORS: dict[str, Rule] = {
     "{} > {}": operator.gt,
     "{} >= {}": operator.ge,
 }
-"""What Python writes on scalars, as functions."""
+"""Python's comparisons of scalars, as functions."""
 
 
 class Elementwise(Primitive):
@@ -49,10 +49,10 @@ class Elementwise(Primitive):
     name: str  # of the subclasses
 
     holomorphic: ClassVar[bool] = True
-    """Whether the derivative by a complex operand, of a complex result, is a product with a complex number."""
+    """Whether the derivative of a complex result by a complex operand is a product with a complex number."""
 
     compares: ClassVar[bool] = False
-    """Whether it compares two numbers: a Python integer that the other's dtype cannot hold is as good as infinite."""
+    """Whether it compares numbers: a Python integer outside of the other's dtype acts as infinite."""
 
     def result_dtype(self, *dtypes: DType) -> DType:
         """Return the dtype of the result; raise TypeError for operands it does not take."""
@@ -214,7 +214,7 @@ class Function(Elementwise):
 
 
 def broadcasts(primitive: Primitive) -> bool:
-    """Whether compiled code calls a function of NumPy's, which broadcasts operands by itself and takes literals."""
+    """Whether compiled code calls a function of NumPy's, which broadcasts operands and takes literals."""
     return isinstance(primitive, Function) and isinstance(primitive.function, str)
 
 

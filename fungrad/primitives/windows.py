@@ -37,7 +37,7 @@ def slide(
     stride: int,
     dilation: int,
 ) -> Arrays:
-    """Return what an associative operation makes of each window, the first element on the left.
+    """Return an associative operation's result in each window, the first element on the left.
 
     `combine` takes and returns as many arrays as there are `xs`. Few windows are folded, element by
     element; where they overlap much, each is put together of windows of 1, 2, 4, ... elements.
@@ -76,7 +76,7 @@ def kept(xp: Any, mask: Any, x: Any) -> Any:
 
 @family
 class Windows(AlongAxes):
-    """What operations on windows have in common.
+    """Base of operations on windows.
 
     A window has `length` elements along `axis`, `dilation` apart; the next begins `stride` later. There
     are as many as fit.
@@ -100,7 +100,7 @@ class Windows(AlongAxes):
 
 
 class Reducing(Windows):
-    """What sums and extrema have in common."""
+    """Base of sums and extrema."""
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         return x.update(shape=with_length(x.shape, self.axis, self.count(x)))
@@ -142,7 +142,7 @@ class WindowSum(Reducing):
 
 
 class Extremum(Reducing):
-    """What maxima and minima have in common. The first of equal elements has the derivative."""
+    """Base of maxima and minima. The first of equal elements has the derivative."""
 
     ufunc: ClassVar[str]
 

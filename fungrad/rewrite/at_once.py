@@ -21,14 +21,16 @@ from fungrad.rewrite.linearize import or_zeros
 from fungrad.rewrite.reverse import reached
 
 Step = tuple[Equation, Source | None, tuple[bool, ...], "Whole | None"]
-"""An equation that cotangents are pulled back through, where it was recorded, and to which of its operands.
+"""A step to go back: equation, place, operands that get cotangents, and saved state.
+
+The saved state is that of a call with its own gradient, else None.
 
 Of a call that is differentiated as a whole, what that takes.
 """
 
 
 class Whole(NamedTuple):
-    """A call that has been run, and what its backward program needs but the cotangent."""
+    """A call that has run, and the residuals of its backward program."""
 
     cut: Cut
     needed: Sequence[Any]
@@ -41,7 +43,7 @@ class Whole(NamedTuple):
 
 
 Pull = Callable[..., Sequence[Any]]
-"""What is called as `reverse.pulled` is, but for the types of the operands and results in place of a derivative."""
+"""Signature of `reverse.pulled`, but with operand and result types in place of a derivative."""
 
 
 def gradient_at_once(
@@ -76,7 +78,7 @@ def gradient_at_once(
 
 
 def _forward(expr: Expr, values: list[Any], moving: list[bool], done: int) -> list[Step]:
-    """Run the equations after the first `done`; return the steps to go back, and mark the variables that are `moving`."""
+    """Run the equations after the first `done`; return the steps to go back, and mark `moving` variables."""
     steps: list[Step] = []
     types = expr.types
     for number, (equation, source) in enumerate(expr.located()):
@@ -153,7 +155,7 @@ def _backward(
 
 
 def _own(cts: list[Any], variable: int, operand: Any, own: set[int]) -> Any:
-    """Return the cotangent of a variable, the value of which is `operand`, as an array to add to."""
+    """Return the cotangent of a variable, whose value is `operand`, as an array to add to."""
     if variable not in own:
         ct = cts[variable]
         cts[variable] = np.zeros(operand.shape, operand.dtype) if ct is None else ct.copy()

@@ -1,4 +1,4 @@
-"""Programs of batches: the loop that runs a program's equations on batches, and what is made with it."""
+"""Batches: the loop that runs a program's equations on batches, and functions built on it."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def batch_expr(
 
 
 def single_expr(expr: Expr, label: str, axis_name: Hashable) -> Expr:
-    """Return the program of the one call of `expr` that there is along a named axis: nothing has a batch axis."""
+    """Return the program of the only call of `expr` along a named axis: nothing has a batch axis."""
 
     def single(*arguments: Any) -> list[Any]:
         outs, batched = push_batch(expr, 1, arguments, [False] * len(arguments), axis_name)

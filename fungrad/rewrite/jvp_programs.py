@@ -41,7 +41,7 @@ def record_rule(
     moving: tuple[bool, ...],
     source: Source | None,
 ) -> Rule:
-    """Record the `jvp` of a primitive for operands of `types`, of which some move."""
+    """Record the `jvp` of a primitive for operands of `types`; the `moving` ones have tangents."""
     t_types = [tangent_type(t) for t, m in zip(types, moving, strict=True) if m]
     middle = len(t_types)
     end = middle + len(out_types)

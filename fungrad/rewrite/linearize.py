@@ -81,7 +81,7 @@ def push_forward(
 def tangents_of(
     primitive: Primitive, tangents: list[Any], results: Sequence[Any], operands: Sequence[Any]
 ) -> Sequence[Any]:
-    """Return the tangents of the results of an equation by its `jvp`, of which the operands have `tangents`."""
+    """Return the tangents of an equation's results by its `jvp`, from those of the operands."""
     if primitive.linear is not None:
         for i in primitive.linear or range(len(operands)):
             if tangents[i] is None:
@@ -96,7 +96,7 @@ def or_zeros(tangent: Any, type_: ArrayType) -> Any:
 
 
 def results_to_know(expr: Expr, done: int) -> list[tuple[ArrayType, ...]]:
-    """Return the types of what is known of each of the first `done` equations."""
+    """Return the types of the known results of each of the first `done` equations."""
     types = []
     for primitive, inputs, outputs in expr.equations[:done]:
         saving = primitive.saving
@@ -146,7 +146,7 @@ def jvp_expr(expr: Expr, wrt: Sequence[int], done: int = 0) -> Expr:
 
 
 class Linearized(NamedTuple):
-    """A program split in two: `forward`, and what is linear in the tangents.
+    """A program split in two: `forward`, and the part that is linear in the tangents.
 
     `forward` takes what `jvp_expr` takes without the tangents and returns the outputs, then the residuals.
     `linear` takes the residuals, then the tangents, and returns the tangents of the outputs at the

@@ -1,4 +1,4 @@
-"""Gradients in one piece: the program as it was recorded, and behind it what pulls the cotangent back.
+"""Gradients in one piece: the recorded program, then the equations that pull the cotangent back.
 
 Reverse mode is forward mode, transposed; so the derivatives of `linearize` and `vjp` are programs of their own, linear in
 the tangents. A gradient needs no tangents. Nearly every primitive says at once what the cotangents of its operands are
@@ -26,7 +26,7 @@ from fungrad.rewrite.transpose import pull_back
 
 
 class Derivative(NamedTuple):
-    """The derivative of one equation: a program of residuals and tangents, for the tangents of the results `moving`."""
+    """Derivative of one equation: from residuals and tangents to the tangents of the results `moving`."""
 
     linear: Expr
     residuals: Sequence[Any]
@@ -44,7 +44,7 @@ class Step(NamedTuple):
 def grad_expr(
     expr: Expr, wrt: Sequence[int], done: int = 0, skip: int = 0, more: Sequence[int] = ()
 ) -> Expr:
-    """Return the program of the outputs of `expr` and the gradient of the first, in one piece, and then of the variables `more`.
+    """Return the program of the outputs of `expr`, the gradient of the first, and the variables `more`.
 
     It takes the inputs of `expr` and the results of its first `done` equations; it leaves out the first
     `skip` outputs.
@@ -64,7 +64,7 @@ def grad_expr(
 
 
 def reached(equation: Equation, flags: Sequence[bool], types: Sequence[ArrayType]) -> list[int]:
-    """Return the results of an equation that depend on what is differentiated by, as the operands in `flags` do."""
+    """Return the results of an equation that depend on the operands in `flags`."""
     primitive, _, outputs = equation
     affected = primitive.moves(flags)
     dependent = outputs if affected is None else itertools.compress(outputs, affected)
@@ -156,7 +156,7 @@ def pulled(
     operands: Sequence[Any],
     derivative: Derivative | None = None,
 ) -> Sequence[Any]:
-    """Return the cotangents of the operands in `flags`: by the rule of the primitive, or else by the transpose of a derivative.
+    """Return the cotangents of the operands in `flags`, by the primitive's rule or by transposing.
 
     That is the one that has been made with the results, or that of the equation by itself.
     """
@@ -173,7 +173,7 @@ def pulled(
 
 
 class Joint(NamedTuple):
-    """A program with what pulls cotangents of its outputs back.
+    """A program that also pulls cotangents of its outputs back.
 
     Attributes
     ----------
@@ -197,7 +197,7 @@ class Joint(NamedTuple):
 
 
 def joint_expr(expr: Expr, flags: Sequence[bool]) -> Joint:
-    """Return a program with what pulls cotangents of its outputs back to the inputs in `flags`."""
+    """Return a program that also pulls cotangents of its outputs back to the inputs in `flags`."""
     types = expr.types
     with Trace("grad", bake=True, rewriting=True) as trace:
         by = [v for v, moves in zip(expr.inputs, flags, strict=True) if moves]
@@ -233,7 +233,7 @@ class CutExpr(NamedTuple):
 
 
 def cut_expr(expr: Expr, flags: Sequence[bool]) -> CutExpr:
-    """Return a program with one output, and what pulls a cotangent of that back to the inputs in `flags`."""
+    """Return a one-output program, and the program that pulls its cotangent back to inputs in `flags`."""
     joint, count, _, (seed,), reached = joint_expr(expr, flags)
     assert seed is not None
     pulled = joint.outputs[1:]
@@ -247,7 +247,7 @@ def cut_expr(expr: Expr, flags: Sequence[bool]) -> CutExpr:
 
 
 def _kept(joint: Expr, count: int) -> tuple[list[int], list[Equation]]:
-    """Return what equations after the first `count` need of the results of these, and those to be repeated instead.
+    """Return the results of the first `count` equations that others need, and equations to repeat instead.
 
     Repeated is what costs nothing, such as a number that is spread.
     """

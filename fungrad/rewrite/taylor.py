@@ -238,7 +238,7 @@ class _Integral:
 
 
 class Arithmetic:
-    """What the series of one program share: equal applications, derivatives and rules are made once."""
+    """State shared by the series of one program: equal applications, derivatives and rules are made once."""
 
     def __init__(self) -> None:
         self.source: Source | None = None

@@ -19,10 +19,10 @@ from fungrad.rewrite.linearize import or_zeros
 
 
 class Collecting(Primitive):
-    """A primitive whose transpose sums up cotangents of operands, and may begin with those that there are already."""
+    """A primitive whose transpose sums cotangents of operands, and can start from existing ones."""
 
     def collect(self, begun: Sequence[Any], ct: Any, *operands: Any) -> Sequence[Any]:
-        """Return what `transpose` does, with the cotangents `begun` added to; None stands for zero."""
+        """Return the result of `transpose` plus the cotangents `begun`; None stands for zero."""
         raise NotImplementedError
 
     def collects(self, operands: Sequence[Any]) -> Sequence[int]:
@@ -124,7 +124,7 @@ def pull_back(
 
 
 def apart(expr: Expr, linear: Sequence[bool]) -> Expr:
-    """Return the program with equations of its own for what does not depend on the inputs marked in `linear`.
+    """Return the program with separate equations for values that do not depend on the inputs `linear`.
 
     The derivative of a loop, say, may be one equation for values and tangents. The program is linear in the tangents,
     and need not be in the values.
@@ -156,7 +156,7 @@ def apart(expr: Expr, linear: Sequence[bool]) -> Expr:
 def _parts_of(
     equation: Equation, varying: Sequence[bool], types: list[ArrayType]
 ) -> list[Equation]:
-    """Return an equation for the results that are not `varying`, and one for those that are, if there are any."""
+    """Return an equation for the results that are not `varying`, and one for those that are."""
     parts = []
     for flag in sorted(set(varying)):
         used = [v is flag for v in varying]

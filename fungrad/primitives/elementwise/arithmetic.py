@@ -1,4 +1,4 @@
-"""Conversions and selection, complex numbers, arithmetic and rounding, lengths; and what the rules of the table are made of."""
+"""Conversion, selection, complex numbers, arithmetic, rounding, lengths; building blocks of rules."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Cast(Elementwise):
 
     @property
     def total(self) -> bool:
-        """Whether every number has one: of integers, none for infinities and what is too large."""
+        """Whether every number has one; as integers, infinities and large numbers have none."""
         return kind_of(self.dtype) in "bfc"
 
     def abstract_eval(self, *types: ArrayType) -> ArrayType:
@@ -280,7 +280,10 @@ fragile: Function = elementwise(
 
 
 def _by_length(xp: Any, u: Any, n: Any) -> Any:
-    """Return u / n. If n is real, so are the quotients of the parts: NumPy's of complex numbers overflow for the smallest ones."""
+    """Return u / n, part by part if n is real.
+
+    NumPy's quotients of complex numbers overflow for the smallest ones.
+    """
     if n.dtype.kind != "c" or n.imag.any():
         return u / n
     out = xp.empty(np.broadcast_shapes(u.shape, n.shape), n.dtype)

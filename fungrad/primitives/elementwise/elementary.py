@@ -1,4 +1,4 @@
-"""Elementary functions: powers and roots, exponentials and logarithms, trigonometric and hyperbolic functions."""
+"""Elementary functions: powers, roots, exponentials, logarithms, trigonometry, hyperbolic functions."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ fmin = elementwise("fmin", *either)
 
 
 def above(x: Any, y: Any) -> Any:
-    """Return 1 where x > y, one half where they tie, and 0 elsewhere: what `x` has of a maximum."""
+    """Return the share of `x` in a maximum: 1 where x > y, one half where they tie, else 0."""
     return (cast(greater(x, y), x) + cast(greater_equal(x, y), x)) / 2
 
 
