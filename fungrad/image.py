@@ -22,9 +22,8 @@ from typing import Any
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad.core.glossary import Glossary
-from fungrad.nn.precision import array, computing_dtype, converted, floating_dtype
-from fungrad.numpy.names import tell_missing
+from fungrad.extend.packages import Glossary, tell_missing
+from fungrad.extend.precision import array, computing_dtype, converted, floating_dtype
 from fungrad.typing import Array
 
 __all__ = ["ResizeMethod", "resize", "scale_and_translate"]

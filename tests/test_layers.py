@@ -21,11 +21,19 @@ LAYERS = {
     "transforms": 4,
     "programs": 5,
     "numpy": 6,
-    "reading": 9,  # on the stand-ins of compat/numpy; transforms reach it by a hook of core/reading.py
-    "compat": 9,  # on all of fungrad, which knows nothing of it
+    "reading": 10,  # on the stand-ins of compat/numpy; transforms reach it by a hook of core/reading.py
+    "compat": 10,  # on all of fungrad, which knows nothing of it
 }
-PUBLIC = 7  # lax, scipy, random, nn, ...: built on the public API
+PUBLIC = 7  # lax, scipy, random, tree, typing, ...
 TOP = 8  # fungrad/__init__.py
+ABOVE = 9  # what is made with the public names of fungrad, and what fungrad.extend publishes
+LAYERS |= dict.fromkeys(
+    (
+        "distributed", "example_libraries", "extend", "image", "nn", "optim", "profiling", "sharding", "show", "test_util",
+        "training",
+    ),
+    ABOVE,
+)  # fmt: skip
 
 EXCEPTIONS = {
     (

@@ -18,7 +18,7 @@ from tests import test_layers as layers  # noqa: E402
 
 PAGE = ROOT / "ARCHITECTURE.md"
 MARKS = re.compile(r"(<!-- layers -->\n).*?(<!-- end of layers -->)", re.DOTALL)
-PUBLIC, TOP = "public modules", "fungrad itself"
+PUBLIC, TOP, ABOVE = "public modules", "fungrad itself", "on fungrad"
 HOLDS = {
     "core": "programs, tracing, primitives' base, errors, settings",
     "primitives": "every operation with its rules",
@@ -27,8 +27,9 @@ HOLDS = {
     "transforms": "grad, jvp, vjp, vmap, jit, ...",
     "programs": "loops, branches, custom rules, solvers",
     "numpy": "NumPy's functions on tracers, assignment, views",
-    PUBLIC: "lax, scipy, random, nn, optim, training, show, ...",
+    PUBLIC: "lax, scipy, random, tree, debug, ...",
     TOP: "the public names",
+    ABOVE: "extend, nn, optim, training, show, sharding, ...",
     "compat": "stand-ins for jax, autograd, numpy",
     "reading": "the user's source",
 }
@@ -38,6 +39,8 @@ HOLDS = {
 def row_of(module: str) -> str:
     """Return the row of the drawing that a module belongs to."""
     package = module.split(".")[1] if "." in module else TOP
+    if layers.LAYERS.get(package) == layers.ABOVE:
+        return ABOVE
     return package if package in HOLDS or package == TOP else PUBLIC
 
 
@@ -65,13 +68,15 @@ def drawing() -> str:
     """Return the rows from the top down, with the rows that each imports from."""
     sizes, found = imports()
     rows = list(HOLDS)
-    heads = {PUBLIC: "publ", TOP: "top"}
+    heads = {PUBLIC: "publ", TOP: "top", ABOVE: "on"}
     columns = [row for row in rows if any(found[other, row] for other in rows)]
     lines = [
         f"layer package           {''.join(f'{heads.get(row, row)[:4]:>5}' for row in columns)}"
     ]
     for row in reversed(rows):
-        number = layers.TOP if row == TOP else layers.LAYERS.get(row, layers.PUBLIC)
+        number = {TOP: layers.TOP, ABOVE: layers.ABOVE}.get(row) or layers.LAYERS.get(
+            row, layers.PUBLIC
+        )
         signs = (
             "■" if row == column else share(found[row, column], sizes[row]) for column in columns
         )

@@ -11,7 +11,7 @@ from fungrad.distributed.world import (
     process_count,
     process_index,
 )
-from fungrad.numpy.names import tell_missing
+from fungrad.extend.packages import tell_missing
 
 __all__ = [
     "DistributedError",

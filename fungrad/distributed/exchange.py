@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.backend import as_result, namespace, to_host
 from fungrad.core.digest import digest
 from fungrad.distributed.carriers import Array, ByMPI, Messages, as_bytes
 from fungrad.distributed.meeting import Meeting
 from fungrad.distributed.world import DistributedError, World, world
+from fungrad.extend.backend import as_result, namespace, to_host
 from fungrad.primitives import collectives, ranks
 from fungrad.primitives.reductions import ReduceMax, ReduceMin
 from fungrad.primitives.shaping import ReduceSum

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fungrad.core.errors import api_boundary
-from fungrad.device import Device, device_count, devices
+from fungrad import Device, device_count, devices
 from fungrad.distributed.world import process_count
 from fungrad.distributed.world import process_index as own_index
+from fungrad.extend.packages import api_boundary
 
 
 @api_boundary

@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.backend import namespace, on_host, to_host
 from fungrad.core.digest import digest
 from fungrad.core.frames import users_frame
 from fungrad.core.primitive import execute
-from fungrad.core.types import type_of
 from fungrad.distributed.carriers import ByMPI, Carrier, Messages, as_bytes
 from fungrad.distributed.nccl import OnDevice, are_apart, devices
 from fungrad.distributed.world import DistributedError, World
+from fungrad.extend.backend import namespace, on_host, to_host
+from fungrad.extend.types import type_of
 from fungrad.primitives.ranks import differ
 
 HELLO = 8

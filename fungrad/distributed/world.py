@@ -14,8 +14,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from fungrad import FungradError
 from fungrad.compile.tiers import Tier
-from fungrad.core.errors import FungradError, api_boundary
+from fungrad.extend.packages import api_boundary
 
 PATIENCE = 60.0
 """Seconds after which a process that waits for the others gives up, unless `initialize` is told otherwise."""

@@ -8,7 +8,7 @@ __dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> Any:
-    from fungrad.numpy.elsewhere import unknown_name
+    from fungrad.extend.packages import unknown_name
 
     if name in __all__:
         return importlib.import_module(f"fungrad.example_libraries.{name}")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fungrad import random
-from fungrad.core.glossary import Glossary
+from fungrad.extend.packages import Glossary
 from fungrad.nn.initializers import Initializer, glorot_normal, normal
 
 Shape = (

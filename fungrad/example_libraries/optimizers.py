@@ -55,7 +55,7 @@ from fungrad.example_libraries.triples import (
     pack_optimizer_state,
     unpack_optimizer_state,
 )
-from fungrad.nn.precision import array
+from fungrad.extend.precision import array
 
 __all__ = [
     "Array",

@@ -27,7 +27,6 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad import random
-from fungrad.core.types import type_of
 from fungrad.example_libraries.layers import (
     GLOROT,
     SMALL,
@@ -48,6 +47,7 @@ from fungrad.example_libraries.windows import (
     MaxPool,
     SumPool,
 )
+from fungrad.extend.types import type_of
 from fungrad.nn import (
     elu,
     gelu,

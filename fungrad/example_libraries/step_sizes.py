@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import fungrad.numpy as fnp
-from fungrad.core.glossary import Glossary
+from fungrad.extend.packages import Glossary
 
 __all__ = [
     "Schedule",

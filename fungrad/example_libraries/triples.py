@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import fungrad.numpy as fnp
 from fungrad import tree as trees
-from fungrad.core.errors import api_boundary
-from fungrad.core.types import kind_of
 from fungrad.example_libraries.step_sizes import public
-from fungrad.nn.precision import array, converted
+from fungrad.extend.packages import api_boundary
+from fungrad.extend.precision import array, converted
+from fungrad.extend.types import kind_of
 from fungrad.optim.halves import as_short, holds_half, wide
 from fungrad.tree_util import register_dataclass
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import fungrad.numpy as fnp
 from fungrad import lax
-from fungrad.core.types import type_of
 from fungrad.example_libraries.layers import TINY, Layer, Shape, affine, layer, public
+from fungrad.extend.types import type_of
 from fungrad.nn.initializers import Initializer, glorot_normal
 
 __all__ = [

@@ -36,13 +36,11 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.backend import target_of
-from fungrad.core.errors import MissingRuleError
-from fungrad.core.examples import add_example, examples_of
-from fungrad.core.glossary import COMMON, Glossary
+from fungrad import ArrayType, MissingRuleError
+from fungrad.core.examples import examples_of
 from fungrad.core.primitive import Linear, Primitive, bind, primitive
-from fungrad.core.types import ArrayType
-from fungrad.numpy.names import tell_missing
+from fungrad.extend.backend import target_of
+from fungrad.extend.packages import COMMON, Glossary, add_example, tell_missing
 from fungrad.numpy.ufuncs import ufunc as _public
 from fungrad.primitives.shaping import expand, zeros_like
 from fungrad.primitives.ufunc import elementwise as _elementwise

@@ -14,10 +14,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from fungrad.core.tracer import Tracer
-from fungrad.transforms.autodiff import jvp as jvp
-from fungrad.transforms.autodiff import linearize as linearize
-from fungrad.transforms.autodiff import vjp as vjp
+from fungrad import Tracer
+from fungrad import jvp as jvp
+from fungrad import linearize as linearize
+from fungrad import vjp as vjp
 from fungrad.transforms.avals import ShapedArray, UndefinedPrimal, Zero
 from fungrad.transforms.foreign import Primitive, primitive_jvps, primitive_transposes
 from fungrad.typing import Array, ArrayLike

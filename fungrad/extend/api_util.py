@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from fungrad.core import tree
+from fungrad import tree
 from fungrad.extend.linear_util import Store, WrappedFun, transformation2, transformation_with_aux2
 from fungrad.transforms.avals import typeof
+from fungrad.tree_util import PyTreeDef
 
 __all__ = [
     "argnums_partial",
@@ -49,7 +50,7 @@ def safe_zip(*args: Iterable[Any]) -> list[tuple[Any, ...]]:
 
 
 @transformation_with_aux2
-def flatten_fun(f: Callable[..., Any], store: Store, in_tree: tree.TreeDef, *args_flat: Any) -> Any:
+def flatten_fun(f: Callable[..., Any], store: Store, in_tree: PyTreeDef, *args_flat: Any) -> Any:
     """Make of a function of arguments and keywords one of their leaves, which returns those of its result.
 
     ``flatten_fun(fun, in_tree)`` returns that, and a thunk of the structure of the result.
@@ -62,7 +63,7 @@ def flatten_fun(f: Callable[..., Any], store: Store, in_tree: tree.TreeDef, *arg
 
 @transformation_with_aux2
 def flatten_fun_nokwargs(
-    f: Callable[..., Any], store: Store, in_tree: tree.TreeDef, *args_flat: Any
+    f: Callable[..., Any], store: Store, in_tree: PyTreeDef, *args_flat: Any
 ) -> Any:
     """Like `flatten_fun`, of a function without keywords."""
     leaves, structure = tree.flatten(f(*tree.unflatten(in_tree, args_flat)))
@@ -123,7 +124,7 @@ def debug_info(
 
 def flatten_axes(
     name: str,
-    treedef: tree.TreeDef,
+    treedef: PyTreeDef,
     axis_tree: Any,
     *,
     kws: bool = False,
@@ -147,7 +148,7 @@ def flatten_axes(
 def donation_vector(
     donate_argnums: Sequence[int],
     donate_argnames: Sequence[str],
-    in_tree: tree.TreeDef,
+    in_tree: PyTreeDef,
     kws: bool = True,
 ) -> tuple[bool, ...]:
     """Return which leaves of the arguments are donated.

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad.core.tracer import Tracer
+from fungrad import Tracer
 from fungrad.numpy import moveaxis
 from fungrad.transforms.foreign import (
     AxisData,

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy as np
 from numpy.typing import DTypeLike
 
-from fungrad.core.errors import ConcretizationError, Explained
-from fungrad.core.expr import Expr, variable_names
-from fungrad.core.tracer import Tracer, innermost_trace, needed_value
-from fungrad.core.types import float0, is_array, kind_of
-from fungrad.execution import ensure_compile_time_eval as ensure_compile_time_eval
+from fungrad import ConcretizationError, Expr, Tracer, float0
+from fungrad import ensure_compile_time_eval as ensure_compile_time_eval
+from fungrad.core.errors import Explained
+from fungrad.core.tracer import innermost_trace, needed_value
 from fungrad.extend.primitives import primitives
+from fungrad.extend.programs import variable_names
+from fungrad.extend.types import is_array, kind_of
 from fungrad.transforms.avals import AbstractValue, ShapedArray, mapped_aval, typeof, unmapped_aval
 from fungrad.transforms.foreign import CallPrimitive, Primitive
 from fungrad.transforms.jaxpr import (

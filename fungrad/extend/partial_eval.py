@@ -6,12 +6,11 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from fungrad import Expr, Tracer
 from fungrad.compile.passes.dead_code import without_dead_code
-from fungrad.core.evaluate import evaluate
-from fungrad.core.expr import Expr
 from fungrad.core.trace import Trace
-from fungrad.core.tracer import Tracer
-from fungrad.core.types import type_of
+from fungrad.extend.programs import evaluate
+from fungrad.extend.types import type_of
 from fungrad.transforms.avals import aval_of
 from fungrad.transforms.call import output_variables
 from fungrad.transforms.jaxpr import Jaxpr

@@ -44,8 +44,8 @@ __dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> _Any:
+    from fungrad.extend.packages import unknown_name
     from fungrad.nn.exclusions import EXCLUDED
-    from fungrad.numpy.elsewhere import unknown_name
 
     if name in _MODULES:
         return _importlib.import_module(f"fungrad.nn.{name}")

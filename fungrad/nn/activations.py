@@ -17,10 +17,10 @@ import math
 from typing import Any
 
 import fungrad.numpy as fnp
-from fungrad.core.types import kind_of, type_of
-from fungrad.lax.special import erfc, logistic
+from fungrad.extend.precision import array, computed, converted
+from fungrad.extend.types import kind_of, type_of
+from fungrad.lax import erfc, logistic
 from fungrad.nn.glossary import public
-from fungrad.nn.precision import array, computed, converted
 
 
 def _complex(x: Any) -> bool:

@@ -15,9 +15,9 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad import lax
-from fungrad.core.types import Shape, type_of
+from fungrad.extend.precision import array, computing_dtype, converted
+from fungrad.extend.types import Shape, type_of
 from fungrad.nn.glossary import public
-from fungrad.nn.precision import array, computing_dtype, converted
 from fungrad.nn.sums import logsumexp, softmax
 
 MASKED = -0.7 * float(np.finfo(np.float32).max)

@@ -10,8 +10,8 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad import random
-from fungrad.core.types import kind_of
-from fungrad.nn.precision import converted
+from fungrad.extend.precision import converted
+from fungrad.extend.types import kind_of
 
 
 def scaled_truncated(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any], variance: Any) -> Any:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fungrad.core.glossary import Glossary
-from fungrad.numpy.narrow import boundary
+from fungrad.extend.packages import Glossary, boundary
 
 PARAMETERS = {
     "alpha": "A number, or an array that broadcasts with `x`.",

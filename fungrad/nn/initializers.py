@@ -18,11 +18,11 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad import random
-from fungrad.core.types import kind_of
+from fungrad.extend.packages import tell_missing
+from fungrad.extend.precision import DOUBLE, computing_dtype, converted
+from fungrad.extend.types import kind_of
 from fungrad.nn.distributions import DISTRIBUTIONS
 from fungrad.nn.glossary import public, public_like
-from fungrad.nn.precision import DOUBLE, computing_dtype, converted
-from fungrad.numpy.names import tell_missing
 from fungrad.typing import Array
 
 if TYPE_CHECKING:

@@ -15,11 +15,10 @@ from typing import Any
 from numpy.lib.array_utils import normalize_axis_tuple
 
 import fungrad.numpy as fnp
-from fungrad import random
-from fungrad.core.tracer import Tracer
-from fungrad.core.types import Shape, kind_of, type_of
+from fungrad import Tracer, random
+from fungrad.extend.precision import array, computed, computing_dtype, converted, floating_dtype
+from fungrad.extend.types import Shape, kind_of, type_of
 from fungrad.nn.glossary import public
-from fungrad.nn.precision import array, computed, computing_dtype, converted, floating_dtype
 
 
 @public

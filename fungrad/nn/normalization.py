@@ -20,9 +20,9 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 import fungrad.numpy as fnp
 from fungrad import lax
-from fungrad.core.types import Shape, kind_of, type_of
+from fungrad.extend.precision import array, computed, converted, widened
+from fungrad.extend.types import Shape, kind_of, type_of
 from fungrad.nn.glossary import public, public_like
-from fungrad.nn.precision import array, computed, converted, widened
 from fungrad.nn.sums import standardize
 
 Axes = int | Sequence[int]

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad.core.types import type_of
+from fungrad.extend.precision import array, computed, converted
+from fungrad.extend.types import type_of
 from fungrad.nn.glossary import public
-from fungrad.nn.precision import array, computed, converted
 
 
 @public

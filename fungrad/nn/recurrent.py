@@ -16,10 +16,10 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad import lax
-from fungrad.core.types import type_of
-from fungrad.lax.special import logistic
+from fungrad.extend.precision import array, converted, widened
+from fungrad.extend.types import type_of
+from fungrad.lax import logistic
 from fungrad.nn.glossary import public, public_like
-from fungrad.nn.precision import array, converted, widened
 
 Step = Callable[[Sequence[Any], Sequence[Any], Any], tuple[Any, ...]]
 """Takes the parameters that the hidden state needs, the carry and the products of the inputs; returns the carry."""

@@ -18,9 +18,7 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad import lax
-from fungrad.core.types import kind_of, type_of
-from fungrad.nn.glossary import public, public_like
-from fungrad.nn.precision import (
+from fungrad.extend.precision import (
     DOUBLE,
     array,
     computed,
@@ -29,6 +27,8 @@ from fungrad.nn.precision import (
     floating_dtype,
     widened,
 )
+from fungrad.extend.types import kind_of, type_of
+from fungrad.nn.glossary import public, public_like
 
 
 def _shifted(x: Any, axis: Any, where: Any) -> tuple[Any, Any, Any]:

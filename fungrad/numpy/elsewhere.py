@@ -60,6 +60,12 @@ def unknown_name(
     """Return the error for a name that a module does not have.
 
     It tells why the name is `excluded`, what is written in its place, or which of those `known` is nearest.
+
+    Examples
+    --------
+    >>> raise unknown_name("mine", "sofmax", ["softmax"])
+    Traceback (most recent call last):
+    AttributeError: module 'mine' has no attribute 'sofmax'; did you mean 'softmax'?
     """
     reason = (excluded or {}).get(name) or instead_of(name, module)
     if reason is not None:

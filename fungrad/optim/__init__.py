@@ -121,13 +121,13 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> _Any:
-    from fungrad.numpy.elsewhere import unknown_name
+    from fungrad.extend.packages import unknown_name
     from fungrad.optim.exclusions import EXCLUDED
 
     if name in _MODULES:
         return _importlib.import_module(f"fungrad.optim.{name}")
     if name in _HOME:
-        from fungrad.core.examples import add_example
+        from fungrad.extend.packages import add_example
         from fungrad.optim.glossary import GLOSSARY
 
         attribute = getattr(_importlib.import_module(f"fungrad.optim.{_HOME[name]}"), name)

@@ -9,8 +9,8 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad import tree as trees
-from fungrad.lax.control import cond
-from fungrad.nn.precision import array
+from fungrad.extend.precision import array
+from fungrad.lax import cond
 from fungrad.optim import tree
 from fungrad.optim.base import (
     GradientTransformation,

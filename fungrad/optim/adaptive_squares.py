@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import fungrad.numpy as fnp
-from fungrad.nn.precision import array
+from fungrad.extend.precision import array
 from fungrad.optim import tree
 from fungrad.optim.base import (
     GradientTransformation,

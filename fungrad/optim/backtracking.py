@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad.lax.control import while_loop
-from fungrad.nn.precision import array
+from fungrad import grad as gradient
+from fungrad.extend.precision import array
+from fungrad.lax import while_loop
 from fungrad.optim import tree
 from fungrad.optim.base import (
     GradientTransformationExtraArgs,
@@ -22,7 +23,6 @@ from fungrad.optim.base import (
 )
 from fungrad.optim.glossary import public
 from fungrad.optim.line_points import arguments_for, moved, real_zeros, slope_along, violation
-from fungrad.transforms.grad import grad as gradient
 from fungrad.typing import Array
 
 

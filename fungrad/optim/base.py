@@ -14,9 +14,9 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad import tree
-from fungrad.core.types import is_array, kind_of
-from fungrad.lax.control import cond
-from fungrad.nn.precision import array
+from fungrad.extend.precision import array
+from fungrad.extend.types import is_array, kind_of
+from fungrad.lax import cond
 from fungrad.optim.glossary import public, public_like
 from fungrad.typing import Array
 

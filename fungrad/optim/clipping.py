@@ -6,7 +6,8 @@ from typing import Any
 
 import fungrad.numpy as fnp
 from fungrad import tree as trees
-from fungrad.nn.precision import array
+from fungrad import vmap
+from fungrad.extend.precision import array
 from fungrad.optim import tree
 from fungrad.optim.base import (
     EmptyState,
@@ -23,7 +24,6 @@ from fungrad.optim.base import (
 from fungrad.optim.glossary import public, public_like
 from fungrad.optim.halves import holds_half, in_single, rounded_once, wide
 from fungrad.optim.moments import mean_square
-from fungrad.transforms.vmap import vmap
 from fungrad.typing import Array, ArrayLike
 
 ClipState = ClipByGlobalNormState = AdaptiveGradClipState = EmptyState

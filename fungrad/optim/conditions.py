@@ -10,7 +10,7 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad import tree as trees
-from fungrad.lax.control import cond
+from fungrad.lax import cond
 from fungrad.optim import tree
 from fungrad.optim.base import (
     EmptyState,

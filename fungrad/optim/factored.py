@@ -9,7 +9,7 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad import tree as trees
-from fungrad.nn.precision import array
+from fungrad.extend.precision import array
 from fungrad.optim.base import (
     GradientTransformation,
     Number,

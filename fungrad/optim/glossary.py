@@ -8,8 +8,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from fungrad.core.errors import api_boundary
-from fungrad.core.glossary import Glossary
+from fungrad.extend.packages import Glossary, api_boundary
 
 F = TypeVar("F", bound=Callable[..., Any])
 

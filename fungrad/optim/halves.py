@@ -15,8 +15,8 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad import tree as trees
-from fungrad.core.types import is_half
-from fungrad.nn.precision import SINGLE, array, converted
+from fungrad.extend.precision import SINGLE, array, converted
+from fungrad.extend.types import is_half
 from fungrad.optim.base import (
     GradientTransformation,
     OptState,

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad.core.tracer import Tracer
-from fungrad.core.types import is_array, is_half
-from fungrad.nn.precision import SINGLE, array
+from fungrad import Tracer
+from fungrad.extend.precision import SINGLE, array
+from fungrad.extend.types import is_array, is_half
 from fungrad.optim import tree
 from fungrad.optim.base import (
     GradientTransformation,

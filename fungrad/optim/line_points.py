@@ -10,12 +10,12 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad import tree as trees
-from fungrad.lax.control import cond
-from fungrad.nn.precision import array
+from fungrad import value_and_grad
+from fungrad.extend.precision import array
+from fungrad.lax import cond
 from fungrad.optim import tree
 from fungrad.optim.base import OptState, Params, zero_like
 from fungrad.optim.glossary import public
-from fungrad.transforms.grad import value_and_grad
 
 
 def real_zeros(params: Params, shape: Any = ()) -> Any:

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core import tree
-from fungrad.core.paths import difference
-from fungrad.transforms.abstract import eval_shape
+from fungrad import eval_shape, tree
+from fungrad.extend.trees import difference, leaves_with_paths
 
 Update = Callable[..., Any]
 
@@ -189,8 +188,8 @@ def _leaf_of_other_shape(updates: Any, state: Any, expected: Any) -> str | None:
     """Return which leaf of the updates has not the shape of what the state has for it; None if structures differ."""
     if tree.structure(state) != tree.structure(expected):
         return None
-    leaves = tree.leaves_with_paths(updates)
-    for (path, x), like in zip(tree.leaves_with_paths(state), tree.leaves(expected), strict=True):
+    leaves = leaves_with_paths(updates)
+    for (path, x), like in zip(leaves_with_paths(state), tree.leaves(expected), strict=True):
         shape = _shape(like)
         of = [p for p, u in leaves if path.endswith(p) and _shape(u) == shape]
         if shape and _shape(x) != shape and of:  # numbers fit all arrays
@@ -221,7 +220,7 @@ def unlike(what: str, x: Any, like_what: str, like: Any) -> str | None:
         path, how = mismatch
         at = "at the root" if path == "the root" else f"at {what}{path}"
         return f"{what} must have the tree of {like_what}; {at}: {how}"
-    for (path, a), b in zip(tree.leaves_with_paths(x), tree.leaves(like), strict=True):
+    for (path, a), b in zip(leaves_with_paths(x), tree.leaves(like), strict=True):
         if _shape(a) != _shape(b):
             return f"{what}{path} has the shape {_shape(a)}, and {like_what}{path if ' ' not in like_what else ''} has {_shape(b)}"
     return None

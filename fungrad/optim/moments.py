@@ -6,7 +6,7 @@ from typing import Any
 
 import fungrad.numpy as fnp
 from fungrad import tree as trees
-from fungrad.nn.precision import array
+from fungrad.extend.precision import array
 from fungrad.optim.base import Number, T, tree_map
 from fungrad.optim.glossary import public
 from fungrad.typing import PyTree

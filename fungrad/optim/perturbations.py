@@ -6,13 +6,11 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import fungrad.numpy as fnp
-from fungrad import random
+from fungrad import random, stop_gradient, vmap
 from fungrad import tree as trees
 from fungrad.optim import tree
 from fungrad.optim.base import Number
 from fungrad.optim.glossary import public
-from fungrad.transforms.stop import stop_gradient
-from fungrad.transforms.vmap import vmap
 
 __all__ = ["Gumbel", "Normal", "make_perturbed_fun"]
 __dir__ = __all__.copy

@@ -12,7 +12,7 @@ from typing import Any
 
 import fungrad.numpy as fnp
 from fungrad import tree as trees
-from fungrad.nn.precision import array
+from fungrad.extend.precision import array
 from fungrad.optim import tree as arithmetic
 from fungrad.optim.base import Number, T
 from fungrad.optim.glossary import public, public_like

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import fungrad.numpy as fnp
 from fungrad import tree as trees
-from fungrad.lax.control import scan
-from fungrad.nn.precision import array
+from fungrad.extend.precision import array
+from fungrad.lax import scan
 from fungrad.optim import tree
 from fungrad.optim.base import (
     GradientTransformation,

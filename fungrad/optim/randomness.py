@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import fungrad.numpy as fnp
 from fungrad import random
 from fungrad import tree as trees
-from fungrad.core.types import is_key
-from fungrad.nn.precision import array
+from fungrad.extend.precision import array
+from fungrad.extend.types import is_key
 from fungrad.optim.base import (
     GradientTransformation,
     Number,

@@ -11,7 +11,7 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad import tree as trees
-from fungrad.nn.precision import array, converted
+from fungrad.extend.precision import array, converted
 from fungrad.optim.glossary import public
 from fungrad.optim.halves import holds_half, wide
 from fungrad.optim.moments import abs_sq

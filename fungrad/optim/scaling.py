@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad.nn.precision import array, converted
+from fungrad.extend.precision import array, converted
 from fungrad.optim import tree
 from fungrad.optim.base import (
     EmptyState,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad.nn.precision import array
+from fungrad.extend.precision import array
 from fungrad.optim import tree
 from fungrad.optim.base import (
     GradientTransformation,

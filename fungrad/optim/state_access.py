@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from fungrad import tree as trees
-from fungrad.core.paths import KeyPath
 from fungrad.optim.base import GradientTransformation
 from fungrad.optim.glossary import public, public_like
-from fungrad.tree_util import register_pytree_node_class
+from fungrad.tree_util import KeyPath, register_pytree_node_class
 from fungrad.typing import PyTree
 
 Filter = Callable[[Any, Any], bool]

@@ -10,7 +10,7 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad import tree as trees
-from fungrad.nn.precision import array
+from fungrad.extend.precision import array
 from fungrad.optim.base import Number, T, broadcasting_map, tree_map
 from fungrad.optim.glossary import public, public_like
 from fungrad.optim.moments import (

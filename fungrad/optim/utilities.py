@@ -11,8 +11,8 @@ import numpy as np
 import fungrad.numpy as fnp
 from fungrad import random
 from fungrad import tree as trees
-from fungrad.lax.control import scan, while_loop
-from fungrad.nn.precision import array
+from fungrad.extend.precision import array
+from fungrad.lax import scan, while_loop
 from fungrad.optim import tree
 from fungrad.optim.base import Number, T
 from fungrad.optim.glossary import public
@@ -35,7 +35,7 @@ def scale_gradient(inputs: T, scale: Number) -> T:
     >>> print(fg.grad(lambda x: optim.scale_gradient(x, 0.5) ** 2)(3.0))
     3.0
     """
-    from fungrad.programs.rules.custom_vjp import custom_vjp  # which takes a while to import
+    from fungrad import custom_vjp  # which takes a while to import
 
     @custom_vjp
     def scaled(inputs: Any, scale: Any) -> Any:

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad import debug
-from fungrad.lax.control import cond, while_loop
-from fungrad.nn.precision import array
+from fungrad import debug, value_and_grad
+from fungrad.extend.precision import array
+from fungrad.lax import cond, while_loop
 from fungrad.optim import tree
 from fungrad.optim.base import (
     GradientTransformationExtraArgs,
@@ -28,7 +28,6 @@ from fungrad.optim.base import (
 )
 from fungrad.optim.glossary import public
 from fungrad.optim.line_points import arguments_for, moved, real_zeros, slope_along, violation
-from fungrad.transforms.grad import value_and_grad
 from fungrad.typing import Array
 
 

@@ -4,7 +4,7 @@ The places of a `Mesh` are divided among the processes that `fungrad.distributed
 has them all and runs them as calls of `vmap`. So a program is written, and tried, in one process; see docs/distributed.md.
 """
 
-from fungrad.numpy.names import tell_missing
+from fungrad.extend.packages import tell_missing
 from fungrad.sharding.mapping import shard_map
 from fungrad.sharding.mesh import Mesh, PartitionSpec, make_mesh
 from fungrad.sharding.moving import to_global, to_local

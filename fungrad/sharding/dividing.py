@@ -7,10 +7,9 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from fungrad.core.evaluate import evaluate
-from fungrad.core.expr import Expr
+from fungrad import ArrayType, Expr
 from fungrad.core.trace import record_expr
-from fungrad.core.types import ArrayType
+from fungrad.extend.programs import evaluate
 from fungrad.primitives.ranks import Agreed, Alike, First, Part, Spread, Whole
 from fungrad.primitives.shaping import Reshape, permuted
 from fungrad.primitives.slices import index_axis

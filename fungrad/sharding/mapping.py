@@ -8,23 +8,22 @@ from collections.abc import Callable, Hashable, Iterable
 from contextlib import ExitStack
 from typing import Any
 
+from fungrad import Expr, tree
 from fungrad.compile.lower import Program
-from fungrad.core import tree
 from fungrad.core.axes import open_axes, opened
-from fungrad.core.errors import api_boundary
-from fungrad.core.expr import Expr
 from fungrad.core.nesting import lifted
 from fungrad.core.snapshot import snapshot
 from fungrad.core.trace import Trace
 from fungrad.core.transformed import transformed
+from fungrad.extend.packages import api_boundary
+from fungrad.extend.programs import check_callable, name_of
+from fungrad.extend.trees import broadcast_prefix, leaves_with_paths
 from fungrad.sharding.dividing import Dividing
 from fungrad.sharding.mesh import Axis, Mesh, PartitionSpec
 from fungrad.transforms.argument_errors import argument_place
 from fungrad.transforms.call import (
     argument_types,
     as_operand,
-    check_callable,
-    name_of,
     output_variables,
     rewrite,
     run_on_values,
@@ -143,7 +142,7 @@ class _Mapped:
             raise ValueError(
                 f"{label}: in_specs has {len(specs)} entries, but the call has {len(args)} arguments"
             )
-        specs = tree.broadcast_prefix(specs, args, f"{label}: in_specs")
+        specs = broadcast_prefix(specs, args, f"{label}: in_specs")
         place = lambda i: argument_place(i, args)
         wholes = [lifted(snapshot(as_operand(x))) for x in leaves]
         with Trace(label) as trace:
@@ -157,7 +156,7 @@ class _Mapped:
                 result = self.f(*tree.unflatten(structure, inputs))
             out_leaves, out_structure = tree.flatten(result)
             outputs = output_variables(trace, out_leaves, label)
-            targets = tree.broadcast_prefix(self.out_specs, result, f"{label}: out_specs")
+            targets = broadcast_prefix(self.out_specs, result, f"{label}: out_specs")
             for i, (v, spec) in enumerate(zip(outputs, targets, strict=True)):
                 dividing.check_rank(
                     trace.types[v], spec, functools.partial(_result_place, result), i
@@ -177,7 +176,7 @@ def _loaded(f: Callable[..., Any], options: tuple[tuple[str, Any], ...]) -> Call
 
 
 def _result_place(result: Any, leaf: int) -> str:
-    return f"the result{tree.leaves_with_paths(result)[leaf][0]}"
+    return f"the result{leaves_with_paths(result)[leaf][0]}"
 
 
 def _specs_in(specs: Any, argument: str) -> list[PartitionSpec]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from fungrad.core import tree
-from fungrad.core.backend import namespace
-from fungrad.core.errors import api_boundary
+from fungrad import tree
+from fungrad.extend.backend import namespace
+from fungrad.extend.packages import api_boundary
+from fungrad.extend.trees import leaves_with_paths
 from fungrad.sharding.mapping import shard_map
 from fungrad.sharding.mesh import Mesh, PartitionSpec
 from fungrad.sharding.parts import NOT_DIVIDED, Shaped, check_spec, runs, specs_of, whole_shape
@@ -126,7 +127,7 @@ def _divided(
 ) -> Any:
     """Return a tree of which the leaves that are divided are changed."""
     leaves, structure = tree.flatten(pytree)
-    paths = [path for path, _ in tree.leaves_with_paths(pytree)]
+    paths = [path for path, _ in leaves_with_paths(pytree)]
     changed = []
     for x, spec, path in zip(leaves, specs_of(specs, pytree, label), paths, strict=True):
         if any(spec):

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fungrad.core import tree
+from fungrad import tree
+from fungrad.extend.trees import broadcast_prefix
 from fungrad.sharding.mesh import Mesh, PartitionSpec
 
 NOT_DIVIDED = PartitionSpec()
@@ -48,7 +49,7 @@ def specs_of(specs: Any, whole: Any, label: str) -> list[PartitionSpec]:
     """Return the spec of each leaf of a tree; `specs` is a prefix of it, or None where nothing is divided."""
     if specs is None:
         return [NOT_DIVIDED] * len(tree.leaves(whole))
-    per_leaf = tree.broadcast_prefix(specs, whole, f"{label}: specs")
+    per_leaf = broadcast_prefix(specs, whole, f"{label}: specs")
     for spec in per_leaf:
         if not isinstance(spec, PartitionSpec):
             raise TypeError(

@@ -7,7 +7,7 @@ against one another. `assert_allclose` compares trees, `assert_equal_exprs` prog
 plugin for pytest.
 """
 
-from fungrad.numpy.names import tell_missing
+from fungrad.extend.packages import tell_missing
 from fungrad.test_util.compare import assert_allclose
 from fungrad.test_util.everything import check_agreement, check_all
 from fungrad.test_util.exprs import assert_equal_exprs

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fungrad.core import tree
-from fungrad.core.backend import to_host
-from fungrad.core.glossary import Glossary
-from fungrad.core.paths import difference
-from fungrad.core.types import float0, is_array, kind_of
+from fungrad import float0, tree
+from fungrad.extend.backend import to_host
+from fungrad.extend.packages import Glossary
+from fungrad.extend.trees import difference, leaves_with_paths
+from fungrad.extend.types import is_array, kind_of
 
 _FUNCTION = "A function of arrays, numbers and pytrees of them."
 
@@ -156,7 +156,7 @@ def mismatches(
         return [
             Mismatch(mismatch[0].replace("the root", ""), math.inf, f"structure: {mismatch[1]}")
         ]
-    pairs = zip(tree.leaves_with_paths(actual), tree.leaves(expected), strict=True)
+    pairs = zip(leaves_with_paths(actual), tree.leaves(expected), strict=True)
     told: list[Mismatch] = []
     for (path, a), b in pairs:
         x, y = as_array(a), as_array(b)

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fungrad.core import tree
-from fungrad.core.types import float0
+from fungrad import float0, tree
+from fungrad.extend.trees import leaves_with_paths
 from fungrad.test_util.compare import Tolerances, as_array, described, is_inexact, mismatches
 from fungrad.transforms.argnums import parameters_of, positional_names
 
@@ -56,7 +56,7 @@ def labels_of(f: Any, args: Sequence[Any]) -> list[str]:
     names = positional_names(parameters_of(f) or ())
     names += [f"argument {i}" for i in range(len(names), len(args))]
     pairs = zip(names, args, strict=False)
-    return [name + path for name, arg in pairs for path, _ in tree.leaves_with_paths(arg)]
+    return [name + path for name, arg in pairs for path, _ in leaves_with_paths(arg)]
 
 
 def _distance(a: Any, b: Any) -> float:

@@ -9,17 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core import tree
-from fungrad.core.config import checking
-from fungrad.core.glossary import Glossary
-from fungrad.core.types import float0, type_of
+from fungrad import checking, float0, jit, jvp, tree, vjp, vmap
+from fungrad.extend.packages import Glossary
+from fungrad.extend.programs import name_of
+from fungrad.extend.types import type_of
 from fungrad.test_util.compare import GLOSSARY, as_array, assert_allclose, is_inexact
 from fungrad.test_util.gradients import check_grads, random_like
 from fungrad.test_util.transforms import Function, check_jit, check_vmap
-from fungrad.transforms.autodiff import jvp, vjp
-from fungrad.transforms.call import name_of, with_float0
-from fungrad.transforms.jit import jit
-from fungrad.transforms.vmap import vmap
+from fungrad.transforms.call import with_float0
 
 __all__ = ["check_agreement", "check_all"]
 

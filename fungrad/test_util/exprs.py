@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.errors import Source, describe_source
-from fungrad.core.expr import Equation, Expr, format_expr, format_value
+from fungrad import Equation, Expr
+from fungrad.core.expr import format_expr
+from fungrad.extend.programs import Lowered, Source, describe_source, format_value
 from fungrad.test_util.compare import GLOSSARY
-from fungrad.transforms.lowered import Lowered
 
 __all__ = ["assert_equal_exprs"]
 

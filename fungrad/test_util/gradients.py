@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core import tree
-from fungrad.core.glossary import Glossary
-from fungrad.core.types import float0, kind_of, type_of
+from fungrad import float0, jvp, linearize, tree, vjp
+from fungrad.extend.packages import Glossary
+from fungrad.extend.programs import name_of
+from fungrad.extend.types import kind_of, type_of
 from fungrad.test_util.compare import (
     GLOSSARY,
     Tolerances,
@@ -20,8 +21,6 @@ from fungrad.test_util.compare import (
     mismatches,
 )
 from fungrad.test_util.diagnosis import Along, explanation, labels_of
-from fungrad.transforms.autodiff import jvp, linearize, vjp
-from fungrad.transforms.call import name_of
 
 __all__ = ["check_grads", "check_jvp", "check_vjp"]
 

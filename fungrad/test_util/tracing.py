@@ -9,9 +9,9 @@ from typing import Any
 
 from fungrad.core.config import setting
 from fungrad.core.state import chosen
+from fungrad.extend.programs import Jitted
 from fungrad.test_util.compare import GLOSSARY
 from fungrad.transforms.explain import Miss, noted
-from fungrad.transforms.jit import Jitted
 
 __all__ = ["assert_no_retrace", "assert_trace_count"]
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fungrad.core import tree
+from fungrad import jit, tree, vmap
 from fungrad.core.config import compilation
 from fungrad.core.state import chosen
+from fungrad.extend.programs import name_of
+from fungrad.extend.trees import broadcast_prefix
 from fungrad.test_util.compare import GLOSSARY, Tolerances, described, mismatches, usual_tolerances
 from fungrad.test_util.diagnosis import labels_of
-from fungrad.transforms.call import name_of
-from fungrad.transforms.jit import jit
-from fungrad.transforms.vmap import vmap
 
 __all__ = ["check_jit", "check_vmap"]
 
@@ -55,9 +54,7 @@ def check_vmap(
     if not told:
         return
     members = _member(args, axes, 0)
-    mapped = [
-        k for k, axis in enumerate(axes) if set(tree.broadcast_prefix(axis, args[k], "")) - {None}
-    ]
+    mapped = [k for k, axis in enumerate(axes) if set(broadcast_prefix(axis, args[k], "")) - {None}]
     names, lines = labels_of(f, [0] * len(args)), []
     for k in mapped if len(mapped) > 1 else []:
         alone = tuple([args[i] if i == k else x for i, x in enumerate(members)])
@@ -70,7 +67,7 @@ def check_vmap(
 
 def _member(args: tuple[Any, ...], axes: tuple[Any, ...], i: int) -> tuple[Any, ...]:
     """Return the arguments of one call in a batch of them."""
-    flat = tree.broadcast_prefix(axes, args, "check_vmap: in_axes")
+    flat = broadcast_prefix(axes, args, "check_vmap: in_axes")
     leaves, structure = tree.flatten(args)
     taken = [x if a is None else x[_at(x, a, i)] for x, a in zip(leaves, flat, strict=True)]
     return tree.unflatten(structure, taken)  # type: ignore[no-any-return]
@@ -85,10 +82,10 @@ def _unlike_loop(
 ) -> str:
     """Return in what element of the batch, and how, `vmap` differs most from a loop; "" if it does not."""
     mapped = vmap(f, axes, out_axes)(*args)  # which says so if axes or lengths are wrong
-    flat = tree.broadcast_prefix(axes, args, "check_vmap: in_axes")
+    flat = broadcast_prefix(axes, args, "check_vmap: in_axes")
     pairs = zip(tree.leaves(args), flat, strict=True)
     n = next(x.shape[a] for x, a in pairs if a is not None)
-    at = tree.broadcast_prefix(out_axes, mapped, "check_vmap: out_axes")
+    at = broadcast_prefix(out_axes, mapped, "check_vmap: out_axes")
     leaves, structure = tree.flatten(mapped)
     worst, said = -1.0, ""
     for i in range(n):

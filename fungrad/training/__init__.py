@@ -32,7 +32,7 @@ __dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> _Any:
-    from fungrad.numpy.elsewhere import unknown_name
+    from fungrad.extend.packages import unknown_name
 
     if name not in _HOME:
         raise unknown_name("fungrad.training", name, __all__)

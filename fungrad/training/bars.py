@@ -15,12 +15,9 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad import debug, lax
-from fungrad.core import tree
-from fungrad.core.errors import api_boundary
+from fungrad import Tracer, checkpoint, debug, lax, tree
 from fungrad.core.state import repair, state_variable
-from fungrad.core.tracer import Tracer
-from fungrad.programs.rules.checkpoint import checkpoint
+from fungrad.extend.packages import api_boundary
 from fungrad.training.glossary import public
 
 __all__ = ["progress"]

@@ -10,10 +10,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from fungrad import random
-from fungrad.core import tree
-from fungrad.core.backend import namespace, target_of, to_host
-from fungrad.core.tracer import Tracer
+from fungrad import Tracer, random, tree
+from fungrad.extend.backend import namespace, target_of, to_host
+from fungrad.extend.trees import leaves_with_paths
 from fungrad.training.ahead import Ahead
 from fungrad.training.glossary import public
 from fungrad.training.structure import is_plain_array
@@ -31,7 +30,7 @@ class _Plan:
         self, data: Any, size: int, key: Any, drop_last: bool, shard: tuple[int, int]
     ) -> None:
         self.leaves, self.structure = tree.flatten(data)
-        self.rows = _rows(tree.leaves_with_paths(data))
+        self.rows = _rows(leaves_with_paths(data))
         self.size, self.key, self.drop_last, self.shard = size, key, drop_last, shard
         self.per_epoch = self.rows // size if drop_last else -(-self.rows // size)
         self._last: tuple[int, Any] = (-1, None)

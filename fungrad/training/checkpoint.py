@@ -9,15 +9,17 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from fungrad.core import tree as trees
-from fungrad.core.paths import difference, flatten_with_path, keystr
-from fungrad.core.types import is_array, type_of
-from fungrad.device import device_put
+from fungrad import device_put
+from fungrad import tree as trees
+from fungrad.extend.trees import difference
+from fungrad.extend.types import is_array, type_of
 from fungrad.training.archive import digest_of, read, write
 from fungrad.training.errors import CheckpointError
 from fungrad.training.glossary import public
 from fungrad.training.replacing import replacing
 from fungrad.training.structure import Known, put_together, take_apart
+from fungrad.tree import flatten_with_path
+from fungrad.tree_util import keystr
 
 if TYPE_CHECKING:
     from fungrad.sharding import Mesh

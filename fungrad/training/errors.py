@@ -1,6 +1,6 @@
 """The error of files that cannot be read."""
 
-from fungrad.core.errors import FungradError
+from fungrad import FungradError
 
 
 class CheckpointError(FungradError, ValueError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fungrad.core.glossary import Glossary
+from fungrad.extend.packages import Glossary
 
 GLOSSARY = Glossary(
     {"path": "The name of the file.", "key": "A key of `fungrad.random`."},

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core import tree as trees
-from fungrad.sharding.mesh import Mesh, PartitionSpec
+from fungrad.extend.trees import leaves_with_paths
+from fungrad.sharding import Mesh, PartitionSpec
 from fungrad.sharding.parts import runs, specs_of
 from fungrad.training.structure import Known, declared, put_together
 
@@ -62,7 +62,7 @@ class Outline:
         """Return the path and the spec of each array."""
         numbers = {id(stub): i for i, stub in enumerate(self.stubs)}
         pairs = [(f"array {i}", PartitionSpec()) for i in range(len(self.stubs))]
-        leaves = trees.leaves_with_paths(self.tree)
+        leaves = leaves_with_paths(self.tree)
         for (path, leaf), spec in zip(leaves, specs_of(specs, self.tree, label), strict=True):
             if id(leaf) in numbers:
                 pairs[numbers[id(leaf)]] = path or "the tree", spec

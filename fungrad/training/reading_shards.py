@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from fungrad.distributed import process_index
-from fungrad.sharding.mesh import Mesh
+from fungrad.sharding import Mesh
 from fungrad.sharding.parts import Shaped, check_spec
 from fungrad.training.archive import digest_of, read
 from fungrad.training.errors import CheckpointError

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.distributed import process_count, process_index
-from fungrad.sharding.mesh import Mesh
+from fungrad.sharding import Mesh
 from fungrad.sharding.parts import Shaped, whole_shape
 from fungrad.training.archive import write
 from fungrad.training.meeting import together

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import optree
 
-from fungrad.core.backend import on_host, to_host
+from fungrad import Tracer
 from fungrad.core.paths import NAMESPACE
-from fungrad.core.tracer import Tracer
+from fungrad.extend.backend import on_host, to_host
 from fungrad.training.errors import CheckpointError
 
 DEPTH = 1000

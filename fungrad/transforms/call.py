@@ -54,7 +54,14 @@ BYTES_PER_EQUATION = 512
 
 
 def check_callable(fun: Any, transform: str) -> None:
-    """Raise a TypeError if `fun` is no function."""
+    """Raise a TypeError if `fun` is no function.
+
+    Examples
+    --------
+    >>> check_callable(3, "grad")
+    Traceback (most recent call last):
+    TypeError: grad takes a function, not 3 of type int
+    """
     if not callable(fun):
         raise TypeError(
             f"{transform} takes a function, not {shown(fun)} of type {type(fun).__name__}"
@@ -62,7 +69,13 @@ def check_callable(fun: Any, transform: str) -> None:
 
 
 def name_of(function: Any) -> str:
-    """Return how to speak of `function` in messages."""
+    """Return how to speak of `function` in messages.
+
+    Examples
+    --------
+    >>> name_of(check_callable)
+    'check_callable'
+    """
     return getattr(function, "__name__", None) or type(function).__name__
 
 

@@ -44,7 +44,7 @@ __dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> _Any:
-    from fungrad.numpy.elsewhere import unknown_name
+    from fungrad.extend.packages import unknown_name
 
     if name not in _HOME:
         raise unknown_name("fungrad.nn.losses", name, __all__)

@@ -12,11 +12,11 @@ from numpy.lib.array_utils import normalize_axis_tuple
 import fungrad.numpy as fnp
 from fungrad.core.errors import here
 from fungrad.core.tracer import known_value
-from fungrad.core.types import type_of
+from fungrad.extend.precision import array
+from fungrad.extend.types import type_of
 from fungrad.nn.activations import softplus
 from fungrad.nn.glossary import public, public_like
 from fungrad.nn.losses.operands import at_labels, computed, integers, labelled, total, weighed
-from fungrad.nn.precision import array
 from fungrad.nn.sums import log_softmax, logsumexp, softmax
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import fungrad.numpy as fnp
 from fungrad import lax
-from fungrad.core.types import type_of
+from fungrad.extend.precision import array, converted
+from fungrad.extend.types import type_of
 from fungrad.nn.glossary import public, public_like
 from fungrad.nn.losses.operands import check_equal_shapes, integers, reals
-from fungrad.nn.precision import array, converted
 from fungrad.nn.sums import log_softmax
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad.core.types import type_of
+from fungrad.extend.precision import array
+from fungrad.extend.types import type_of
 from fungrad.nn.activations import softplus
 from fungrad.nn.glossary import public, public_like
 from fungrad.nn.losses.operands import computed, total
-from fungrad.nn.precision import array
 from fungrad.nn.sums import logsumexp
 
 

@@ -7,14 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import fungrad.numpy as fnp
-from fungrad import lax
-from fungrad.core.types import type_of
+from fungrad import lax, vmap
+from fungrad.extend.precision import array
+from fungrad.extend.types import type_of
 from fungrad.nn.activations import sparse_plus
 from fungrad.nn.glossary import public, public_like
 from fungrad.nn.losses.operands import at_labels, check_equal_shapes, computed, integers, total
-from fungrad.nn.precision import array
 from fungrad.nn.sums import one_hot
-from fungrad.transforms.vmap import vmap
 
 
 @public

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad.core.types import kind_of, type_of
-from fungrad.nn.precision import DOUBLE, array, computing_dtype, converted, floating_dtype
+from fungrad.extend.precision import DOUBLE, array, computing_dtype, converted, floating_dtype
+from fungrad.extend.types import kind_of, type_of
 from fungrad.numpy.promotion import as_array
 
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad.core.tracer import Tracer
-from fungrad.core.types import type_of
+from fungrad import Tracer
+from fungrad.extend.precision import array
+from fungrad.extend.types import type_of
 from fungrad.nn.activations import sigmoid
 from fungrad.nn.glossary import public, public_like
 from fungrad.nn.losses.operands import check_equal_shapes, computed
-from fungrad.nn.precision import array
 from fungrad.nn.sums import softmax
 
 _REDUCTIONS: dict[str, Any] = {"mean": fnp.mean, "sum": fnp.sum, "none": lambda x, axis: x}

@@ -29,7 +29,7 @@ import fungrad.numpy as fnp
 from fungrad.core import tree
 from fungrad.core.summary import summary
 from fungrad.core.tracer import Tracer
-from fungrad.nn.precision import array, converted, floating_dtype
+from fungrad.numpy.precision import array, converted, floating_dtype
 from fungrad.numpy.promotion import as_tracer, has_tracer
 from fungrad.scipy.names import mirror_of
 from fungrad.scipy.spatial import quaternions as q

@@ -1,0 +1,66 @@
+"""Documentation and messages of packages of functions: those of `fungrad.nn` and `fungrad.optim` are made by these.
+
+`api_boundary`
+    The decorator of public functions: whatever exception leaves one, the state of transforms is as before, and the traceback
+    has no frames of fungrad's.
+`boundary`
+    The same for functions of numbers: where there are no numbers of 64 bits, arguments and results have 32.
+`Glossary`, `COMMON`
+    What docstrings have in common; that of fungrad's transforms.
+`add_example`
+    An example from a package's `examples.txt` as the end of a docstring.
+`tell_missing`, `unknown_name`
+    The error for a name that a module lacks.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from fungrad.core import errors
+from fungrad.core.examples import add_example
+from fungrad.core.glossary import COMMON, Glossary
+from fungrad.numpy.elsewhere import unknown_name
+from fungrad.numpy.names import tell_missing
+from fungrad.numpy.narrow import boundary
+
+__all__ = [
+    "COMMON",
+    "Glossary",
+    "add_example",
+    "api_boundary",
+    "boundary",
+    "tell_missing",
+    "unknown_name",
+]
+__dir__ = __all__.copy
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def api_boundary(function: F) -> F:
+    """Decorate a public function: an exception that leaves it finds the state of transforms as it was before the call.
+
+    The traceback has no frames of fungrad's own; FUNGRAD_FULL_TRACEBACKS=1 keeps them.
+
+    Parameters
+    ----------
+    function
+        A function.
+
+    Returns
+    -------
+    Callable
+        The same with its name and documentation.
+
+    Examples
+    --------
+    >>> @api_boundary
+    ... def half(x):
+    ...     if x % 2:
+    ...         raise ValueError("an even number is expected")
+    ...     return x // 2
+    >>> half(3)
+    Traceback (most recent call last):
+    ValueError: an even number is expected
+    """
+    return errors.api_boundary(function)

@@ -1,0 +1,74 @@
+"""Programs for tools that read, show or run them: `fungrad.show` and `fungrad.test_util` are made by these.
+
+`fungrad.make_expr` gives the `Expr` of a function; its `equations` are tuples of a primitive and of variables, which are
+integers.
+
+`evaluate`
+    The results of a program of arrays; recorded, if they are tracers.
+`inline`
+    The program without calls of others.
+`Calling`
+    The primitives that call a program, their `callee`.
+`Jitted`, `Lowered`
+    Functions that `jit` made; what `lower` of one returns.
+`format_value`, `variable_names`
+    A scalar in the text of a program; names for variables.
+`Source`, `describe_source`
+    Where an equation comes from; the line of it.
+`check_callable`, `name_of`
+    The error for what is no function; how messages call one.
+"""
+
+from fungrad.core import errors
+from fungrad.core.errors import Source
+from fungrad.core.evaluate import evaluate, inline
+from fungrad.core.expr import Calling, format_value, variable_names
+from fungrad.transforms.call import check_callable, name_of
+from fungrad.transforms.jit import Jitted
+from fungrad.transforms.lowered import Lowered
+
+__all__ = [
+    "Calling",
+    "Jitted",
+    "Lowered",
+    "Source",
+    "check_callable",
+    "describe_source",
+    "evaluate",
+    "format_value",
+    "inline",
+    "name_of",
+    "variable_names",
+]
+__dir__ = __all__.copy
+
+if Jitted.__doc__ and ">>>" not in Jitted.__doc__:  # there is none under ``python -OO``
+    Jitted.__doc__ += """
+
+    Examples
+    --------
+    >>> import fungrad as fg
+    >>> isinstance(fg.jit(lambda x: x + 1), Jitted)
+    True
+    """
+
+
+def describe_source(source: Source | None) -> str:
+    """Return the user's line that an equation comes from: ``file.py:12 (in loss): y = x @ w``.
+
+    Parameters
+    ----------
+    source
+        One of the `sources` of a program; None for none.
+
+    Returns
+    -------
+    str
+        The line, or "an unknown line".
+
+    Examples
+    --------
+    >>> describe_source(None)
+    'an unknown line'
+    """
+    return errors.describe_source(source)
