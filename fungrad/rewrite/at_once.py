@@ -54,7 +54,7 @@ def gradient_at_once(
     skip: int,
     pull: Pull,
 ) -> list[Any]:
-    """Return the outputs of `expr` for NumPy arrays, but the first `skip`, and then the gradient of the first output.
+    """Return the outputs of `expr` for arrays, without the first `skip`, then the gradient of the first.
 
     The arguments are the inputs and the results of the first `done` equations. No equation may have a derivative that is
     made together with its results (`Primitive.pushes`). How cotangents are pulled back is left to `pull`.

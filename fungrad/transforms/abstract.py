@@ -66,12 +66,12 @@ class ShapeDtypeStruct:
 
     @classmethod
     def of(cls, type_: ArrayType) -> ShapeDtypeStruct:
-        """Return what stands for arrays of a type."""
+        """Return the stand-in for arrays of a type."""
         return cls(type_.shape, type_.dtype, weak_type=type_.weak)
 
     @classmethod
     def like(cls, x: Any) -> ShapeDtypeStruct:
-        """Return what stands for an array: of its shape, dtype and sharding."""
+        """Return the stand-in for an array: its shape, dtype and sharding."""
         t = type_of(x)
         return cls(t.shape, t.dtype, sharding=getattr(x, "sharding", None), weak_type=t.weak)
 
@@ -127,11 +127,11 @@ class _Hoisting(Trace):
 
 
 STANDING = (ShapeDtypeStruct, ShapedArray)
-"""What stands for an array."""
+"""Classes that stand for an array."""
 
 
 class _Traced(NamedTuple):
-    """The program of a function, what it has captured of the traces around, and the structure of its results."""
+    """Program of a function, its captures of enclosing traces, and the structure of its results."""
 
     expr: Expr
     captured: list[Any]
@@ -227,7 +227,7 @@ make_jaxpr = make_expr
 
 @api_boundary
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Return the shapes and dtypes of what ``fun(*args, **kwargs)`` would give, without computing it.
+    """Return the shapes and dtypes of the results of ``fun(*args, **kwargs)``, without computing them.
 
     Parameters
     ----------

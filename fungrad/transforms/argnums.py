@@ -1,4 +1,4 @@
-"""Arguments that are chosen by position or by name, as in ``static_argnums`` and ``static_argnames``; those that are static."""
+"""Arguments chosen by position or name, as in ``static_argnums`` and ``static_argnames``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def positional_names(parameters: Iterable[inspect.Parameter]) -> list[str]:
 
 
 def positions_in(label: str, argnums: int | Iterable[int] | None, what: str) -> tuple[int, ...]:
-    """Return the positions that an argument called `what` gives."""
+    """Return the positions in `argnums`, an argument that messages call by the parameter's name."""
     if argnums is None:
         return ()
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
@@ -84,7 +84,7 @@ def chosen_arguments(
 
 
 def weakly(value: Any) -> Any:
-    """Return a weak reference to an object that is equal to itself alone, such as a function; else the value.
+    """Return a weak reference to an object that equals only itself, such as a function; else the value.
 
     A program for such an argument is of no use when that is gone, and must not keep it, and what it closes over.
     """
@@ -97,7 +97,7 @@ def weakly(value: Any) -> Any:
 
 
 def strongly(static: Sequence[tuple[int | str, Any, Any]]) -> list[tuple[int | str, Any, Any]]:
-    """Return what is known of static arguments with the values themselves."""
+    """Return the entries of static arguments with the values themselves."""
     return [
         (where, exact, held() if isinstance(held, weakref.ref) else held)
         for where, exact, held in static
@@ -118,7 +118,7 @@ def with_static(
 
 
 def exactly(value: Any) -> Any:
-    """Return what tells apart equal values that a program may treat differently."""
+    """Return a key that distinguishes equal values which a program may treat differently."""
     if isinstance(value, tuple):
         return (type(value), *[exactly(x) for x in value])
     return (type(value), str(value)) if isinstance(value, (float, complex)) else type(value)

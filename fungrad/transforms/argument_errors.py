@@ -1,4 +1,4 @@
-"""What is said of arguments and results that a transform cannot take: which ones they are, and what to do."""
+"""Messages for arguments and results that a transform cannot take: which they are, and a fix."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def argument_place(
 
 
 def axes_by_name(fun: Any, in_axes: Mapping[Any, Any], label: str) -> TypeError:
-    """Return the error for axes by the names of the arguments, or for a tree that the tuple of arguments is left out of."""
+    """Return the error for axes by argument name, or for a tree without the tuple of arguments around it."""
     names = _names_of(fun)
     if {*in_axes} <= {*names}:
         fix = f"in_axes={_as_tuple([repr(in_axes.get(name, 0)) for name in names])}"
@@ -87,7 +87,10 @@ def unlike_arguments(in_axes: Any, args: Sequence[Any], error: ValueError) -> Va
 def no_type(
     args: Sequence[Any], kwargs: Mapping[str, Any], label: str, positions: Sequence[int] | None
 ) -> TypeError:
-    """Return the error for arguments of which a leaf has no type; the `positions` are those of `args` in the user's call."""
+    """Return the error for arguments that have a leaf without a type.
+
+    The `positions` are those of `args` in the user's call.
+    """
     places = range(len(args)) if positions is None else positions
     named: list[tuple[int | str, Any]] = [*zip(places, args, strict=True), *kwargs.items()]
     for name, argument in named:
@@ -120,7 +123,7 @@ def not_hashable(where: int | str, value: Any, label: str) -> TypeError:
 
 
 def no_result(x: Any, label: str) -> TypeError:
-    """Return the error for a leaf of what a function has returned that is no array."""
+    """Return the error for a leaf of a function's result that is no array."""
     advice = how_to_register(x)
     if not dataclasses.is_dataclass(x):
         advice = (

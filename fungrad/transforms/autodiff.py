@@ -35,9 +35,9 @@ from fungrad.transforms.call import (
 from fungrad.transforms.linear import Derivative, Kept, Linear, Pullback, check_directions
 
 R = TypeVar("R")
-"""What the function returns."""
+"""Result of the function."""
 X = TypeVar("X")
-"""What it returns beside its value."""
+"""Auxiliary data that it returns beside its value."""
 Primals = TypeVarTuple("Primals")
 """Its arguments."""
 
@@ -226,7 +226,7 @@ def _linearized(
     made_of: Callable[[Expr], Expr],
     kept: type[Kept],
 ) -> tuple[Any, ...]:
-    """Evaluate `fun`; return that and, as a function that keeps the residuals, what is `made_of` its derivative."""
+    """Evaluate `fun`; return its value and its derivative, as a `kept` function that holds residuals."""
     label = f"{transform}({name_of(fun)})"
     with Trace(label, with_values=True) as trace:
         traced = Traced(trace, label, fun, primals, has_aux)

@@ -13,7 +13,7 @@ from fungrad.core.types import shown
 
 
 class Auxiliary:
-    """Auxiliary data, beside the value of a function: a tree of which some leaves may be tracers."""
+    """Auxiliary data beside the value of a function: a tree whose leaves may be tracers."""
 
     __slots__ = ("_at", "_leaves", "_structure", "tracers")
 
@@ -31,7 +31,7 @@ class Auxiliary:
 
 
 def _check_aux(leaves: Iterable[Any], label: str) -> None:
-    """Raise a TypeError if auxiliary data hold traced arrays that are not seen, in a dataclass that is no pytree."""
+    """Raise a TypeError if auxiliary data hide traced arrays in a dataclass that is no pytree."""
     for x in leaves:
         if tree.hides_tracers(x):
             raise TypeError(

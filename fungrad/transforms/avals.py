@@ -1,4 +1,4 @@
-"""Types of arrays as objects with JAX's attributes, which `typeof` gives; and what rules of JAX's are given in the place of arrays."""
+"""Types of arrays as objects with JAX's attributes: results of `typeof`, arguments of JAX's rules."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 
 
 class AbstractValue:
-    """What is known of a value before there is one: of arrays, a `ShapedArray`.
+    """Facts known of a value before it exists; of arrays, a `ShapedArray`.
 
     Examples
     --------

@@ -41,5 +41,5 @@ class Call(Calling):
         return tuple(self.program(*operands))
 
     def __repr__(self) -> str:
-        """Show what is called."""
+        """Show the function called."""
         return f"call[{self.name}]"

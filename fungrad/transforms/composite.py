@@ -1,4 +1,4 @@
-"""Functions of fungrad's own that are recorded as one equation, as the density of a distribution or `logsumexp`.
+"""Functions of fungrad recorded as one equation, such as a density or `logsumexp`.
 
 Such a function is written with others, some fifty operations; recording and rewriting them would take most of the time of an
 un-jitted program. So it is traced once for the types of its operands, and what is recorded is a call of that program.
@@ -68,7 +68,7 @@ class Composite(Calling):
         return Cut(Call(self.name, Program(_unplaced(forward))), back, needed, reached)
 
     def __repr__(self) -> str:
-        """Show what is called."""
+        """Show the function called."""
         return self.name
 
 
@@ -80,7 +80,7 @@ def _unplaced(expr: Expr) -> Expr:
 def composite(
     name: str, function: Callable[..., Any], types: Sequence[ArrayType]
 ) -> Composite | None:
-    """Return a function of arrays of such types as a primitive; None if it is no new array that it returns."""
+    """Return a function of arrays of such types as a primitive; None if its result is no new array."""
     with Trace(name, bake=True) as trace:
         inputs = [trace.new_input(t) for t in types]
         expr = trace.expr_of([function(*inputs)])

@@ -70,7 +70,7 @@ class Entry:
         )  # of JAX's results the dtypes may give way, too
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle what was traced; it is compiled anew where it is loaded."""
+        """Pickle the traced program; it is compiled anew where it is loaded."""
         parts = (self.call.name, self.traced, self.captured, self.in_structure, self.structure)
         signature = self.signature._replace(static=tuple(strongly(self.signature.static)))
         return Entry, (*parts, self.donated), {"signature": signature, "layouts": self.layouts}
@@ -101,7 +101,7 @@ class Entry:
         return outs[0] if self.single else tree.unflatten(self.structure, outs)
 
     def finished(self, outs: Sequence[Any]) -> Any:
-        """Return what the program gives as the function returns it."""
+        """Return the program's results as the function returns them."""
         if self.weak is not None:
             outs = weakly_typed(outs, self.weak)
         return outs[0] if self.single else tree.unflatten(self.structure, outs)
@@ -115,7 +115,7 @@ class NotToBeCached(Exception):
 
 
 class Programs(LRUCache[Any]):
-    """What a function has been compiled to, for each type of its arguments.
+    """Compiled programs of a function, by the types of its arguments.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Why a jitted function is traced again: a log of compilations, and of what differs from earlier calls."""
+"""Reasons for tracing a jitted function again: a log of compilations, with differences between calls."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ noted = state_variable("misses_noted", _NOWHERE)
 
 
 class Signature(NamedTuple):
-    """What a compiled program is good for."""
+    """Properties of calls for which a compiled program holds."""
 
     structure: TreeDef
     """Of the positional arguments that are not static and the keyword arguments."""
@@ -78,7 +78,7 @@ def log_miss(
     how: str,
     start: float,
 ) -> str | None:
-    """Write to the log that a program was made, and why, as far as the settings ask for it; return why if anybody wants to know.
+    """Log that a program was made, and why, as far as settings ask; return the reason if it is wanted.
 
     `how` is "compiled"; "traced" to be part of another program; or "anew", to be good for this call only.
     """
@@ -102,7 +102,7 @@ def log_miss(
 
 
 def log_traced_anew(name: str, error: Exception) -> None:
-    """Write to the log that a function runs without `jit`, and what of it asks for values, as far as the settings ask for it."""
+    """Log that a function runs without `jit`, and its line that asks for values, if settings ask for it."""
     import logging  # few programs need it
 
     chosen = settings.get()
@@ -146,14 +146,14 @@ def explanation(
 
 
 def code_of(fun: Any) -> CodeType | None:
-    """Return the code of a function, of what is partially applied or decorated by `functools.wraps` within; None of others."""
+    """Return the code of a function, or of one within `partial` or `functools.wraps`; None of others."""
     while isinstance(fun, functools.partial):
         fun = fun.func
     return getattr(inspect.unwrap(fun), "__code__", None)
 
 
 def differences(fun: Callable[..., Any], old: Signature, new: Signature) -> Iterator[str]:
-    """Describe in what two calls of `fun` differ."""
+    """Describe the differences between two calls of `fun`."""
     before, now = dict(_static(fun, old)), dict(_static(fun, new))
     for name in dict.fromkeys([*before, *now]):
         if name not in now:
@@ -197,7 +197,7 @@ def _change(old: ArrayType, new: ArrayType) -> str:
 
 
 def described(type_: ArrayType) -> str:
-    """Say what a type is, Python numbers being another than arrays of their dtype."""
+    """Describe a type; Python numbers have another than arrays of their dtype."""
     if not type_.weak:
         return str(type_)
     of = {"i": "int", "f": "float", "c": "complex"}[type_.dtype.kind]

@@ -87,17 +87,17 @@ class Primitive:
         return self.name
 
     def def_impl(self, impl: Rule) -> Rule:
-        """Say what computes it on arrays: a function of these, and of the parameters by keyword."""
+        """Set the value rule: a function of arrays, with parameters by keyword."""
         self.impl = impl  # type: ignore[method-assign]
         return impl
 
     def def_abstract_eval(self, abstract_eval: Rule) -> Rule:
-        """Say what the types of results are: a function of those of the operands, each a `ShapedArray`."""
+        """Set the type rule: a function of the operands' types, each a `ShapedArray`."""
         self.abstract_eval = lambda *avals, **params: (abstract_eval(*avals, **params), ())  # type: ignore[method-assign]
         return abstract_eval
 
     def def_effectful_abstract_eval(self, effectful_abstract_eval: Rule) -> Rule:
-        """Say what the types of results are, and then the effects: a call that has some is not left out."""
+        """Set the rule for types and effects; a call with effects is not dropped."""
         self.abstract_eval = effectful_abstract_eval  # type: ignore[method-assign]
         return effectful_abstract_eval
 
@@ -228,7 +228,7 @@ class Foreign(Standing):
 
     @cached_property
     def _known(self) -> dict[Any, Any]:
-        """What rules have given: types of results by those of operands, and which results have a batch axis by which operands."""
+        """Earlier answers of rules: result types by operand types, batched results by batched operands."""
         return {}
 
     def _evaluated(self, types: tuple[ArrayType, ...]) -> tuple[tuple[ArrayType, ...], Any]:

@@ -245,7 +245,10 @@ def _check_dependence(
     positions: Sequence[int],
     label: str,
 ) -> None:
-    """Raise, if the settings ask for it, or warn where a constant was made, if the result does not depend on an argument."""
+    """Raise or warn, as settings ask, if the result does not depend on an argument.
+
+    It warns where a constant was made.
+    """
     inexact = [i for i, t in enumerate(types) if t.inexact]
     if settings.get().dependence_checked:
         place = lambda i: argument_place(inexact[i], chosen, positions=positions)
@@ -298,7 +301,7 @@ _REAL_SCALARS = frozenset(
 
 
 def check_scalar(value: Any, holomorphic: bool, label: str) -> None:
-    """Raise if `value` is not what a function to be differentiated must return."""
+    """Raise if `value` is no valid result of a differentiated function."""
     type_ = getattr(value, "type", None)
     if type(type_) is not ArrayType:
         leaves = tree.leaves(value)

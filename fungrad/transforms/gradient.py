@@ -1,4 +1,4 @@
-"""The gradient of what has been traced: computed at once where its structure is met first, by a program from then on."""
+"""Gradient of a traced program: computed at once at the first meeting, by a compiled program later."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from fungrad.rewrite.reverse import grad_expr, pulled
 from fungrad.transforms.call import at_places, recorded, rewritten, run_on_values, values_of
 
 MEMORY = 1 << 25
-"""Bytes of values up to which a gradient is computed at once: then all are kept, where a program keeps what it needs."""
+"""Most bytes of values for a gradient at once, which keeps all of them; a program keeps only some."""
 
 LONG, PATIENCE = 64, 2
-"""Of programs of more than so many equations the gradient is computed at once that often, before one is compiled."""
+"""Programs longer than `LONG` have gradients computed at once `PATIENCE` times, then are compiled."""
 
 
 class Gradient:
@@ -60,7 +60,7 @@ class Gradient:
         self.program: Program | None = None
 
     def first(self, trace: Trace, outputs: Sequence[int]) -> list[Any]:
-        """Return what the program gives for the values in `trace`, as long as there is none."""
+        """Return the program's results for the values in `trace`, while there is no program."""
         if not self.met or (self.met < PATIENCE and len(trace.equations) > LONG):
             start = time.perf_counter()
             computed = self._at_once(trace, outputs)
@@ -73,7 +73,7 @@ class Gradient:
         return run_on_values(trace, program)
 
     def _program(self, expr: Expr, done: int) -> Program:
-        """Return the program; after the gradient, it returns what can fail and neither is needed for."""
+        """Return the program of the gradient, then the results of equations that can fail and are unused."""
         wrt = range(expr.captured, len(expr.inputs))
         failing = [e.outputs for e in expr.equations[done:] if e.primitive.can_fail]
         more = [v for outputs in failing for v in outputs]
@@ -106,7 +106,7 @@ class Gradient:
 
 
 def _with_unused(program: Expr, counts: Sequence[int]) -> Expr:
-    """Return a program without the last of its outputs, of which so many are of one equation each, but for those left out then."""
+    """Keep, of the trailing outputs in groups of `counts`, one per equation that nothing else runs."""
     rest = program.outputs[len(program.outputs) - sum(counts) :]
     smaller = dataclasses.replace(program, outputs=program.outputs[: -len(rest)])
     run = {v for e in without_dead_code(smaller).equations for v in e.outputs}
@@ -134,7 +134,7 @@ def _is_plain(trace: Trace, arguments: Sequence[Any]) -> bool:
 
 
 OFTEN = 32
-"""How often cotangents are pulled back by rules before a program is made of that, which takes as much time."""
+"""Number of pullbacks by rules before a program is made of them, which costs as much time."""
 
 
 class Pull:
@@ -190,7 +190,7 @@ def _pulled(
     operands: Sequence[Any],
     types: tuple[ArrayType, ...],
 ) -> Sequence[Any]:
-    """Return what `pulled` does, by a program if such equations have been met often."""
+    """Return the result of `pulled`, by a program if such equations have been met often."""
     absent = tuple([ct is None for ct in given]) if len(given) > 1 else _ONE
     key = (primitive, types, flags, absent)
     pull = _pulls.get(key)

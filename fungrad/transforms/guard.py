@@ -1,4 +1,4 @@
-"""The primitive that stands in a program for a question: it goes on if the answer is the one that the program was made for."""
+"""The primitive of a guard: it fails unless the answer is the one that the program was made for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fungrad.core.recorder import SeenAs
 from fungrad.core.types import ArrayType
 
 Key: TypeAlias = bool | int | str | bytes
-"""What an answer is compared by. Answers to one question have one dtype, and one shape."""
+"""Key of an answer. Answers to one question have one dtype and one shape."""
 
 LONG = 40
 """Characters of a value that a message shows, at most."""
@@ -42,7 +42,7 @@ class Failed(NamedTuple):
 
 @primitive
 class Guard(Primitive):
-    """Fail unless Python would see in the operand what it saw when the program was made."""
+    """Fail unless Python would see the same in the operand as when the program was made."""
 
     expected: Key
     seen_as: SeenAs = None
@@ -70,7 +70,7 @@ class Guard(Primitive):
 
 
 def key_of(value: Any, seen_as: SeenAs) -> Key:
-    """Return what an answer is compared by: all that Python sees of it.
+    """Return the key of an answer: everything that Python sees of it.
 
     All NaNs are equal; but for them, floating-point numbers are what their bits are, so that zeros differ in sign.
     """

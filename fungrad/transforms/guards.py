@@ -1,4 +1,4 @@
-"""Programs that are right for some values, and what tells for which: so `jit` goes the way that Python goes.
+"""Programs that hold for some values, and the guards that tell: so `jit` goes Python's way.
 
 Where a jitted function asks for a value (``if x > 0``), it is traced for the arguments at hand (`core/answers.py`), which gives a *variant*: a
 program, cut at its questions. Each part computes what one question needs, and a guard compares what comes with the answer that the program was
@@ -27,7 +27,7 @@ MOST = 8
 """Variants for one type of arguments. Who asks for more values than that has Python compute."""
 
 Tree: TypeAlias = "dict[Key, Any]"
-"""A question of a tree: what each answer leads to, another question or a variant."""
+"""A question of a tree, with another question or a variant for each answer."""
 
 
 class Variant(Entry):
@@ -54,7 +54,7 @@ class Variant(Entry):
     )  # None if it cannot be run again: it has effects, or has drawn random numbers
 
     def run(self, leaves: Sequence[Any], inlined: bool) -> Any:
-        """Return the results for the leaves of the arguments: those of another variant if these have other values."""
+        """Return the results for leaves of arguments; other values lead to another variant."""
         return self.owner.run(leaves, inlined, self)
 
     def tried(self, leaves: Sequence[Any], checked: bool = True) -> Any:
@@ -94,7 +94,7 @@ class Guarded:
 
     @property
     def program(self) -> Guarded:
-        """What runs calls: the object itself."""
+        """The object that runs calls: itself."""
         return self
 
     def on_numpy(self, *leaves: Any) -> list[Any]:
@@ -105,7 +105,7 @@ class Guarded:
         """Do nothing: variants are compiled as they come."""
 
     def run(self, leaves: Sequence[Any], inlined: bool, first: Variant | None = None) -> Any:
-        """Return the results for the leaves of the arguments; that of the last call is tried before others, if none is to be the `first`."""
+        """Return the results for leaves of arguments, trying `first`, or else the last call's variant, first."""
         if not settings.get().reading:
             return self._unguarded(leaves).run(leaves, inlined)
         if Tracer in map(type, leaves) or stage() is not None:
@@ -137,7 +137,7 @@ class Guarded:
         return self._made(leaves)
 
     def _unguarded(self, leaves: Sequence[Any]) -> Entry:
-        """Return the program for all values; as a rule this raises what is said where there is none."""
+        """Return the program for all values; usually raises, because there is none."""
         try:
             return self.making.entry(list(map(layout_of, leaves)))
         except NotToBeCached as caught:
@@ -214,7 +214,7 @@ class Guarded:
 
 
 def _answers_otherwise(variant: Variant, failed: Failed | None) -> bool:
-    """Whether what a program found is not what Python was told for the same arguments: a kernel has rounded otherwise.
+    """Whether a program's answer differs from Python's for equal arguments, by a kernel's rounding.
 
     Such a variant counts, though it may be there already: so many calls are traced, and then Python runs them.
     """

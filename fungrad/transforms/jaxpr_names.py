@@ -1,4 +1,4 @@
-"""What JAX calls primitives and their parameters, where that is something else than here."""
+"""JAX's names of primitives and parameters, where they differ from fungrad's."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Fields = dict[str, Any]
 
 
 def _others(fields: Fields) -> Fields:
-    """Replace the axes of a broadcast by those that they leave: ours are new, JAX's are those of the operand. The way back is the same."""
+    """Exchange a broadcast's axes for the others: ours are new, JAX's the operand's. Its own inverse."""
     axes = [d for d in range(len(fields["shape"])) if d not in fields["axes"]]
     return {**fields, "axes": tuple(axes)}
 
@@ -67,7 +67,7 @@ _VALUES: Mapping[str, tuple[Callable[[Fields], Fields], Callable[[Fields], Field
     "broadcast": (_others, _others),
     "dot_general": (_dimension_numbers, _pairs_of_axes),
 }
-"""Of primitives whose parameters have other values in JAX: what makes those of ours, and the way back."""
+"""Conversions, both ways, of parameters whose values differ in JAX."""
 
 
 def shown_params(name: str, fields: Fields) -> Fields:

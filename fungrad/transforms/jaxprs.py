@@ -116,7 +116,7 @@ def own(name: str, make: _Make | None = None, multiple_results: bool = False) ->
 
 
 def _each(x: Any, kind: type, convert: Callable[[Any], Any]) -> Any:
-    """Return a parameter with what is of a kind converted: itself, or some of a tuple, as the branches of `cond` are."""
+    """Return a parameter with values of a kind converted: itself, or some of a tuple, such as branches."""
     if isinstance(x, tuple) and any(isinstance(y, kind) for y in x):
         return tuple([_each(y, kind, convert) for y in x])
     return convert(x) if isinstance(x, kind) else x
@@ -136,7 +136,7 @@ def _turned(primitive: core.Primitive, operands: Sequence[Any]) -> Sequence[Any]
 
 
 def _of_one_shape(primitive: core.Primitive, operands: Sequence[Any]) -> list[Any]:
-    """Return operands as arrays; scalars that are written into an equation of elements get the shape of the others."""
+    """Return operands as arrays; scalars in an elementwise equation get the shape of the others."""
     arrays = [as_operand(x, recorded=True) for x in operands]
     if not isinstance(primitive, Elementwise):
         return arrays
@@ -217,14 +217,14 @@ class ClosedJaxpr(Expr):
 
     @classmethod
     def of(cls, expr: Expr, values: Sequence[Any] = ()) -> ClosedJaxpr:
-        """Return a program with the values of what it has captured."""
+        """Return a program with the values of its captures."""
         self: ClosedJaxpr = cls.__new__(cls)
         self._become(expr, values)
         return self
 
     @classmethod
     def of_program(cls, program: Program) -> ClosedJaxpr:
-        """Return a program that an equation runs; it takes what it has captured as arguments."""
+        """Return a program that an equation runs; its captures are arguments."""
         self = cls.of(dataclasses.replace(program.expr, captured=0))
         vars(self)["program"] = program
         return self
@@ -264,7 +264,7 @@ class ClosedJaxpr(Expr):
         )
 
     def map_jaxpr(self, f: Callable[[Jaxpr], Jaxpr]) -> ClosedJaxpr:
-        """Return the same with what `f` makes of its program."""
+        """Return the same with its program replaced by `f` of it."""
         return self.replace(jaxpr=f(self.jaxpr))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -317,12 +317,12 @@ def _taken_apart(expr: Expr, values: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
 
 
 def _identity(x: Any) -> Hashable:
-    """Return what arrays have in common that are one, seen several times."""
+    """Return a key shared by arrays that are one array, seen several times."""
     return place(x) if type(x) is np.ndarray else id(x)
 
 
 def _scalars(expr: Expr, literals: Set[int]) -> set[int]:
-    """Return the variables that are a number, cast or repeated, for functions of elements alone: JAX writes it into these."""
+    """Return variables that are cast or repeated numbers, used elementwise; JAX writes their numbers."""
     numbers = set(literals)
     for primitive, ins, outs in expr.equations:
         if isinstance(primitive, (Broadcast, Cast)) and ins[0] in numbers:

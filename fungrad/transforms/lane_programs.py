@@ -1,4 +1,4 @@
-"""The programs of what is computed of some of the calls that are mapped, the lanes, and which of these are alike."""
+"""Programs for some of the mapped calls, the lanes, and the grouping of equal lanes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Numbers: TypeAlias = np.ndarray[Any, Any]
 """The numbers of some lanes, ascending."""
 
 programs: LRUCache[Any] = LRUCache(maxsize=1024, maxweight=1 << 16)
-"""The programs of what is computed of lanes, by structure and how many these are; weighed in equations."""
+"""Programs for lanes, by structure and number of lanes; weighed in equations."""
 
 
 def communicates(primitive: Primitive, name: Hashable) -> bool:
@@ -43,7 +43,7 @@ def communicates(primitive: Primitive, name: Hashable) -> bool:
 
 
 def groups_of(rows: Numbers, seen_as: SeenAs = None) -> list[Numbers]:
-    """Return the positions of rows in groups of such as are alike in what Python sees of them, the group of row 0 first; none if all are.
+    """Return the positions of rows in groups that Python sees as equal, row 0's first; none if all are.
 
     Alike is what has the same bits: what Python makes of these can be different.
     """
@@ -73,7 +73,7 @@ def renumbered(
     outputs: Sequence[int],
     types: Sequence[ArrayType],
 ) -> tuple[Expr, list[int]]:
-    """Return some equations of a trace as a program, equal for equal ones, and the variables that are its inputs."""
+    """Return equations of a trace as a program, equal for equal ones, and the variables of its inputs."""
     names: dict[int, int] = {}
     inputs: list[int] = []
 
@@ -107,7 +107,7 @@ class Batched(NamedTuple):
 
 
 def run_without_kernels(program: Program, arguments: Sequence[Any]) -> list[Any]:
-    """Run a program that no kernels are made for: how many lanes there are is another number in the next call."""
+    """Run a program without making kernels: the number of lanes changes with each call."""
     xp = namespace(arguments)
     if settings.get().observed or Tracer in map(type, arguments):
         return program(*arguments)
@@ -124,7 +124,7 @@ def program_of(
     name: Hashable,
     label: str,
 ) -> Batched:
-    """Return the program of equations for so many lanes, of which inputs have the batch axis in front as `flags` says.
+    """Return the program of equations for so many lanes; inputs marked in `flags` have the batch axis.
 
     The outputs have it where `axes` says, or else, where they have one, in front. Along an axis with a name there is one more input, the
     numbers of the lanes.

@@ -1,4 +1,4 @@
-"""Mapped calls that take different ways through a function: each way is traced for the calls that take it.
+"""Mapped calls that take different ways through a function: each way is traced for its calls.
 
 A function that is mapped is traced once for all calls, its *lanes*. Where Python asks for a mapped value, it is computed for
 all of them, and Python goes on with that of the first one. The lanes in which it is another are left, and the function is run
@@ -35,7 +35,7 @@ from fungrad.transforms.lane_programs import (
 )
 
 Mapping: TypeAlias = tuple[int, tuple[int, ...], Sequence[Any], Hashable]
-"""How many calls there are, the axes of the inputs that they are mapped over, these in whole, and the name of the axis."""
+"""Number of calls, mapped axes of the inputs, the whole inputs, and the name of the axis."""
 
 
 class Lanes(Trace):
@@ -56,7 +56,7 @@ class Lanes(Trace):
     way: Way | None
 
     def answer(self, variable: int, seen_as: SeenAs = None) -> Any:
-        """Return the value of a variable in the first lane, and leave the lanes in which it is another; None if it has none."""
+        """Return a variable's value in the first lane, and leave lanes with another one; None if unknown."""
         return way_of(self).answer(variable, seen_as)
 
 
@@ -68,7 +68,7 @@ def way_of(trace: Lanes) -> Way:
 
 
 class Known(NamedTuple):
-    """What is known of a variable: its value, whether that has the batch axis in front, and how many partings are in it."""
+    """A known variable: its value, whether that is batched along axis 0, and its number of partings."""
 
     value: Any
     mapped: bool
@@ -76,7 +76,7 @@ class Known(NamedTuple):
 
 
 class Way:
-    """The lanes that take one way through a mapped function, and what has been computed of them.
+    """Lanes that take one way through a mapped function, and their computed values.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class Way:
         self._scanned = self._captures = 0  # how many equations and captures have been taken up
 
     def answer(self, variable: int, seen_as: SeenAs) -> Any:
-        """Return the value of a variable in the first lane, and leave the lanes in which it is another; None if it has none."""
+        """Return a variable's value in the first lane, and leave lanes with another one; None if unknown."""
         if not len(self.lanes):
             return None
         trace = self._trace
@@ -140,7 +140,7 @@ class Way:
         return value[0]
 
     def _value(self, variable: int) -> tuple[Any, bool]:
-        """Return what is known of a variable, of these lanes, and whether it has the batch axis."""
+        """Return the value of a variable in these lanes, and whether it has the batch axis."""
         value, mapped, parted = self._known[variable]
         if mapped and parted < len(self._choices):
             chosen = functools.reduce(lambda all_, some: all_[some], self._choices[parted:])
@@ -177,7 +177,7 @@ class Way:
         )
 
     def _take_up(self) -> None:
-        """Take up what was captured and recorded since the last time."""
+        """Take up captures and equations recorded since the last time."""
         trace, known = self._trace, self._known
         with trace.turn:
             captures = list(itertools.islice(trace.captures.items(), self._captures, None))
@@ -211,7 +211,7 @@ class Way:
         return sorted(needed)
 
     def _reach(self, variables: Sequence[int], needed: set[int]) -> None:
-        """Add to the `needed` equations those that make variables, and what these are made of."""
+        """Add to the `needed` equations those that variables depend on."""
         pending = [v for v in variables if v not in self._known]
         while pending:
             number = self._makers[pending.pop()]
@@ -221,7 +221,7 @@ class Way:
                 pending += [v for v in inputs if v not in self._known]
 
     def _compute(self, variable: int) -> None:
-        """Compute a variable, and keep what that gives on the way: the function may use it."""
+        """Compute a variable, and keep intermediate results: the function may use them."""
         numbers = self._needed([variable])
         if not numbers:
             return
@@ -241,7 +241,7 @@ class Way:
     def _run(
         self, numbers: Sequence[int], outputs: Sequence[int], axes: Sequence[int | None] | None
     ) -> tuple[list[Any], Sequence[bool]]:
-        """Run equations; return variables, of which the batch lies along `axes`, and which have one.
+        """Run equations; return variables with the batch along `axes`, and which of them have one.
 
         Without `axes` it lies in front, and the values are for this object alone.
         """

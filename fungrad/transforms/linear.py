@@ -1,4 +1,4 @@
-"""Linear functions that `vjp`, `linearize` and `linear_transpose` return: programs, and what they keep of a computation."""
+"""Linear functions returned by `vjp`, `linearize` and `linear_transpose`: programs and residuals."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Linear:
     # The trace itself would keep all values alive.
     sources: Sequence[Source | None] = dataclasses.field(compare=False)
     made_by: tuple[Program, int] | None = dataclasses.field(default=None, compare=False)
-    """The program that computed what is kept, and the number of its inputs that are captured arrays; None if it is not known."""
+    """Program that computed the residuals, and its number of captured inputs; None if unknown."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle without the places in the user's code, and the array library by its name."""
@@ -48,7 +48,7 @@ class Linear:
         return _loaded, (self.xp.__name__, *fields)
 
     def leaves(self, x: Any, expected: Typed, what: str) -> list[Any]:
-        """Return the leaves of `x` of inexact type; raise if it is not what is `expected`."""
+        """Return the leaves of `x` of inexact type; raise if `x` is not as `expected`."""
         leaves, structure = tree.flatten(x)
         if structure != expected[0]:
             raise TypeError(
@@ -77,7 +77,7 @@ def _loaded(library: str, *fields: Any) -> Linear:
 
 
 class Kept:
-    """A linear function as a pytree, whose leaves are what it keeps of the computation."""
+    """A linear function as a pytree, whose leaves are its residuals."""
 
     __slots__ = ("_how", "_residuals")
 
@@ -87,7 +87,7 @@ class Kept:
 
 
 class Pullback(Kept):
-    """What `vjp` returns: a function from a cotangent of the result to cotangents of the arguments.
+    """Result of `vjp`: a function from a cotangent of the result to cotangents of the arguments.
 
     It is a pytree whose leaves are what it keeps of the computation.
     """
@@ -107,7 +107,7 @@ class Pullback(Kept):
         return tuple(tree.unflatten(structure, results))
 
     def without_integers(self, ct: Any) -> Any:
-        """Return a cotangent with zeros of dtype `float0` in place of numbers that belong to integers: JAX does not look at these."""
+        """Return a cotangent with `float0` zeros in place of numbers for integers, which JAX ignores."""
         structure, types = self._how.results
         leaves, given = tree.flatten(ct)
         if given != structure or all(t.inexact for t in types):
@@ -125,7 +125,7 @@ class Pullback(Kept):
 
 
 class Derivative(Kept):
-    """What `linearize` returns: a function from tangents of the arguments to that of the result.
+    """Result of `linearize`: a function from tangents of the arguments to that of the result.
 
     It is a pytree whose leaves are what it keeps of the computation.
     """

@@ -1,4 +1,4 @@
-"""The ways in which a jitted function can be run for one type of arguments: as a program, for some values, or by Python."""
+"""Ways to run a jitted function for one type of arguments: as a program, for some values, by Python."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from fungrad.transforms.explain import Signature
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Making:
-    """A jitted function and one type of its arguments: all that is needed to run it on the leaves of such arguments.
+    """A jitted function and one type of its arguments, with everything needed to run it on leaves.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Making:
         return entry
 
     def answered(self, leaves: Sequence[Any], layouts: Sequence[Layout]) -> Answered:
-        """Return what is recorded of the function for values like these. Raises `NotForAll` where enclosing traces are used."""
+        """Return the record of the function for such values. Raises `NotForAll` if enclosing traces are used."""
         with self._trace() as trace:
             trace.answers = answers = Answers()
             inputs = self._inputs(trace, layouts)
@@ -90,7 +90,7 @@ class Making:
         return Answered(*known, laid_out, draws.made)
 
     def by_values(self, leaves: Sequence[Any]) -> Any:
-        """Return what the function gives for these leaves, computed as Python goes on."""
+        """Return the function's result for these leaves, computed as Python goes on."""
         with Trace(self.label, with_values=True) as trace:
             trace.answers = Answers()
             traced = [trace.new_input(t, x) for t, x in zip(self.types, leaves, strict=True)]
@@ -130,7 +130,7 @@ class Making:
         return tree.unflatten(structure, results)
 
     def signature(self, structure: tree.TreeDef) -> Signature:
-        """Return what programs made of this are good for."""
+        """Return the properties of calls for which programs made of this hold."""
         return Signature(structure, tuple(self.types), self.static, open_sizes(), self.order)
 
     def structure(self) -> tree.TreeDef:
@@ -154,7 +154,7 @@ class Making:
         return fun(*args, **kwargs)
 
     def _recorded(self, trace: Trace, inputs: Sequence[Tracer]) -> tuple[tree.TreeDef, Expr, Draws]:
-        """Run the function on tracers; return the structure of its results, the program, and whether numbers were drawn."""
+        """Run the function on tracers; return its structure, its program, and whether it drew numbers."""
         draws = Draws(self.fun, [value for _, _, value in self.static])
         result = self._called(inputs)
         leaves, structure = tree.flatten(result)
@@ -164,7 +164,7 @@ class Making:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Answered:
-    """What was recorded of a function whose questions were answered for some arguments.
+    """Record of a function whose questions were answered for some arguments.
 
     Attributes
     ----------
@@ -193,7 +193,7 @@ class NotForAll(Exception):
 
 
 def refused(error: BaseException) -> bool:
-    """Whether an error came of what is asked of a traced array: it is the refusal, or was raised because of it."""
+    """Whether an error was, or was caused by, a refusal to give a traced array's value."""
     seen: BaseException | None = error
     for _ in range(16):
         if seen is None:

@@ -1,4 +1,4 @@
-"""What is said of values that jitted functions ask for: in the log, and where there are too many of them."""
+"""Notes on values that jitted functions ask for: in the log, and where there are too many."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHOWN = 4
 
 
 class OfVariants(Protocol):
-    """What is read of the variants of a jitted function."""
+    """Attributes of a jitted function's variants that notes read."""
 
     making: Any
     variants: list[Any]
@@ -42,7 +42,7 @@ def note_variant(of: OfVariants, variant: Any) -> None:
 
 
 def warn_of_many(of: OfVariants, failed: Failed) -> None:
-    """Warn, once for each line of a function, that what it asks there has more values than programs are made for."""
+    """Warn, once per line, that a question there has more answers than programs are made for."""
     source = failed.variant.answers[failed.number][0]
     if source in of.warned or is_ours():
         return

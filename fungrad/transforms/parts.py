@@ -1,4 +1,4 @@
-"""A program with guards, cut at these: each part computes what its guard asks for, and the last one the results.
+"""A program cut at its guards: each part computes its guard's operand, and the last one the results.
 
 What no guard needs is computed in the last part, so little is computed in vain where a guard does not hold, and most of a program stays in
 one piece for the compiler. Nothing is moved before a guard that stood behind it.
@@ -21,7 +21,7 @@ from fungrad.transforms.guard import Failed, Guard, key_of
 
 
 class Part(NamedTuple):
-    """What runs a part, if there is anything to run, with the places of what it reads and makes, and of what is of no use after its guard.
+    """A part's program, if there is anything to run, with the places that it reads, makes and releases.
 
     `asked` is the place of what the guard compares.
     """
@@ -36,7 +36,7 @@ class Part(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts of a program, in order, and places for what they hand on: the arguments first, then constants.
+    """Parts of a program, in order, and places for handed-on values: arguments first, then constants.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Parts:
 
 
 def in_parts(expr: Expr, programs: dict[Hashable, Program]) -> Parts | None:
-    """Return the parts of a program; None if it has effects, which the next variant to be tried would have again.
+    """Return the parts of a program; None if it has effects, which the next variant would repeat.
 
     `programs` keeps those of parts by what they compute: rounds of a loop, and what variants have in common, are compiled once.
     """
@@ -204,7 +204,7 @@ def _alone(
 
 
 def _identity(constant: Any) -> Hashable:
-    """Return a key for a constant: its bits, or which array it is, good for as long as a program holds that."""
+    """Return a key for a constant: its bits, or its identity while a program holds it."""
     return id(constant) if constant.ndim else constant.tobytes()
 
 

@@ -1,4 +1,4 @@
-"""Hints at what is traced again and again: ``jit`` within a loop, and arguments that are others in each call.
+"""Warnings about repeated tracing: ``jit`` within a loop, and arguments that change in each call.
 
 They cost nothing where a program is found: traces alone are counted.
 """
@@ -25,13 +25,13 @@ _TRACING = frozenset(["core", "compat", "compile", "lax", "numpy", "programs", "
 """The packages of fungrad's that call a jitted function because the user does."""
 
 _made: weakref.WeakKeyDictionary[CodeType, Counter[tuple[str, int]]] = weakref.WeakKeyDictionary()
-"""How many functions of `jit` that run a piece of code have been traced first, by the user's lines that called them."""
+"""Number of jitted functions first traced per code object, by the user's calling line."""
 
 
 def note_trace(
     jitted: Any, fun: Callable[..., Any], label: str, programs: Programs, new: Signature
 ) -> None:
-    """Count a trace, the program of which is kept; warn if there have been many, once for each line."""
+    """Count a trace whose program is kept; warn if there have been many, once per line."""
     programs.traced += 1
     if programs.traced not in (1, MANY) or is_ours():
         return
@@ -65,7 +65,7 @@ def _note_made(fun: Callable[..., Any], label: str) -> None:
 
 
 def is_ours() -> bool:
-    """Whether it is fungrad that calls what `jit` has made, for a minimizer, a check or a picture: the user could do nothing about it."""
+    """Whether fungrad itself calls the jitted function, as in a minimizer: no fault of the user's."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         package, _, rest = str(frame.f_globals.get("__name__")).partition(".")

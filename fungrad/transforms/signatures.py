@@ -1,4 +1,4 @@
-"""What type checkers know of transforms: the arguments and results of a function stay those of what is made of it."""
+"""Types of transforms for type checkers: the results keep a function's arguments and results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fungrad.transforms.lowered import Lowered
 A = TypeVar("A", bound=Any)
 """The argument that a function is differentiated by."""
 X = TypeVar("X")
-"""What it returns beside its value."""
+"""Auxiliary data that it returns beside its value."""
 P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -20,7 +20,7 @@ Q = ParamSpec("Q")
 
 
 class JittedFunction(Protocol[P, R_co]):
-    """What `jit` returns: the function, and its programs."""
+    """Result of `jit`: the function, and its programs."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
 

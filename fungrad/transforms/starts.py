@@ -1,4 +1,4 @@
-"""The integers of indices, which are parameters of what is recorded, as operands where they change from call to call.
+"""Integers of indices as operands, where they change from call to call.
 
 ``x[3]`` is recorded with the 3 as a parameter: then it is known what is a view of what, and programs are fastest. But in a
 loop in Python that reads ``x[i]``, every call would record another structure. So what is met anew is compared with
@@ -27,7 +27,7 @@ Starts = tuple[int, ...]
 
 
 class Met(NamedTuple):
-    """What is known of structures that are equal but for where slices start."""
+    """Record of structures that differ only in where slices start."""
 
     starts: tuple[Starts, ...]
     """Of each slice, as they were first."""
@@ -40,7 +40,7 @@ _met: LRUCache[Met] = LRUCache(maxsize=4096, maxweight=1 << 18)
 
 
 def make_operands(trace: Trace, outputs: Sequence[int], kind: Hashable) -> bool:
-    """Make operands of the starts that have changed since a structure was met first; return whether there are any.
+    """Turn starts that have changed since the first meeting into operands; return whether there are any.
 
     The equations in `trace` are changed in place.
     """
@@ -91,7 +91,7 @@ def _is_baked(trace: Recorder | None) -> bool:
 def dynamic(
     primitive: Any, type_: ArrayType
 ) -> tuple[Primitive, Starts, tuple[np.int64, ...]] | None:
-    """Return the dynamic slice, or update of one, that a static one of an array of `type_` is, and where it starts.
+    """Return the dynamic form of a static slice or update of an array of `type_`, and its starts.
 
     With that come the starts as operands. None if there are none, or if it is taken in steps.
     """

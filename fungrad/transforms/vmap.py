@@ -163,13 +163,13 @@ def vmap(
 Given: TypeAlias = tuple[
     Callable[..., Any], Sequence[Any], Any, Sequence[int | None], Sequence[ArrayType], Any
 ]
-"""A function, the leaves of its arguments with their tree, mapped axes and types, and the axes of results."""
+"""A function, leaves, tree, mapped axes and types of its arguments, and the axes of results."""
 
 
 def _run(
     trace: Lanes, given: Given, lanes: Numbers | None = None, place: Place | None = None
 ) -> tuple[list[int], Any, tuple[int | None, ...]]:
-    """Run a function for all calls, or for those that have parted from others at a place; return its results, their tree and axes."""
+    """Run a function for all calls, or for parted ones from a place on; return results, tree and axes."""
     fun, leaves, structure, axes, types, out_axes = given
     traced = map(functools.partial(_within, trace), leaves, axes, types)
     args, kwargs = tree.unflatten(structure, [*traced])
@@ -229,7 +229,7 @@ def _axes_of(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> list[int | None]:
-    """Return the axis that each leaf of the arguments is mapped over, from the front; None if it is over none."""
+    """Return the mapped axis of each leaf of the arguments, counted from the front, or None."""
     if isinstance(in_axes, tuple) and len(in_axes) != len(args):
         raise ValueError(
             f"{label}: in_axes has {len(in_axes)} entries, but the call has {len(args)} positional "
@@ -248,7 +248,7 @@ def _axes_of(
 
 
 def _within(trace: Lanes, x: Any, axis: int | None, type_: ArrayType) -> Any:
-    """Return what the function gets of a leaf that is mapped over an axis, or over none."""
+    """Return the function's view of a leaf that is mapped over an axis, or over none."""
     if axis is None:  # an array, so that it can be indexed by a mapped one
         return trace.lift(x) if type(x) is np.ndarray else x
     shape = type_.shape[:axis] + type_.shape[axis + 1 :]
@@ -292,7 +292,7 @@ def _front(
 
 
 def _advice(place: str) -> str:
-    """Return what to write for an argument, or a part of one, that has no axis to map over."""
+    """Return advice for an argument, or a part of one, without an axis to map over."""
     if place.startswith("argument '"):
         return (
             "Keyword arguments are mapped always: bind what is the same in all calls, with functools.partial(f, name=value) say, or "

@@ -1,4 +1,4 @@
-"""The results of calls that took different ways through a mapped function, put together in the order of the calls."""
+"""Joining the results of calls that went different ways through a mapped function."""
 
 from __future__ import annotations
 
