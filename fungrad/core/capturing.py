@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fungrad.core.backend import Target
+from fungrad.core.constants import Constants
 from fungrad.core.recording import Recording
 from fungrad.core.snapshot import LARGE, copied, place, same_bits, snapshot
 from fungrad.core.tracer import Tracer, new_tracer
@@ -35,14 +36,16 @@ class Capturing(Recording):
         The array library of known inputs, and what is so of its arrays.
     """
 
-    __slots__ = ("_captured", "bake", "rewriting", "target", "xp")
+    __slots__ = ("_captured", "_constants", "bake", "rewriting", "target", "xp")
 
     large: ClassVar[int] = LARGE
 
+    staged: bool
     bake: bool
     rewriting: bool
     xp: ModuleType
     target: Target
+    _constants: Constants | None
     _captured: dict[Hashable, tuple[int, Any]]  # -> variable, what it was captured as
 
     def capture(self, value: Any) -> int:
@@ -54,7 +57,7 @@ class Capturing(Recording):
             if known is not None:
                 return known[0]
             if not value._owner.open:
-                value._owner.raise_leaked((value,))
+                return self.capture(value._owner.kept(value))
             type_ = value._type
             value = new_tracer(value._owner, value._variable, type_)
         else:
@@ -97,3 +100,31 @@ class Capturing(Recording):
             self.turn.give_back()
             raise
         return v
+
+    def constant(self, variable: int, ask: bool = False) -> Any:
+        """Return the value of a variable that depends on no input, though these have none; else None."""
+        return self._constant_values.value(self, variable, ask)
+
+    @property
+    def _constant_values(self) -> Constants:
+        if self._constants is None:
+            self._constants = Constants()
+        return self._constants
+
+    def kept(self, x: Tracer) -> Any:
+        """Return the array that a constant of this closed trace becomes wherever it is referenced; else raise."""
+        if not self.keeps(x):
+            x._owner.raise_leaked((x,))
+        return x._memory
+
+    def keeps(self, x: Tracer) -> bool:
+        """Make an array of a tracer, if it is a constant, and nothing was asked whose answer it may depend on."""
+        if self.staged or (self.answers is not None and self.answers.questions):
+            return False
+        variable = x._variable
+        value = self.constant(variable) if self._constant_values.has(self, variable) else None
+        if value is None:
+            return False
+        from fungrad.core.kept import keep  # few programs need it
+
+        return keep(x, value)

@@ -55,6 +55,22 @@ class Constants:
                 return None
         return values[variable]
 
+    def has(self, trace: Recording, variable: int) -> bool:
+        """Whether a variable is made of arrays alone: of no input, no tracer of an enclosing trace, nothing that was asked."""
+        with trace.turn:
+            self._scan(trace)
+        pending, seen = [variable], set()
+        while pending:
+            v = pending.pop()
+            if v in seen:
+                continue
+            seen.add(v)
+            if v in self._makers:
+                pending += trace.equations[self._makers[v]][1]
+            elif v not in self._values:
+                return False
+        return True
+
     def _scan(self, trace: Recording) -> None:
         """Take up what was captured and recorded since the last time."""
         values, outer, makers = self._values, self._outer, self._makers

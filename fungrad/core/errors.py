@@ -87,6 +87,10 @@ class LeakedTracerError(FungradError, RuntimeError):
     """
 
 
+class Again(LeakedTracerError):
+    """The end of an operation on constants of a closed trace, which have become arrays: whoever began it begins it again."""
+
+
 class LostDerivativeError(FungradError, TypeError):
     """A traced number would become a plain one, and its derivative be lost.
 
@@ -374,6 +378,9 @@ def api_boundary(function: F) -> F:
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         before = contextvars.copy_context()
         try:
+            return function(*args, **kwargs)
+        except Again:
+            put_back(before)
             return function(*args, **kwargs)
         except BaseException as error:
             if (cause := put_in_order(before, error)) is not None:

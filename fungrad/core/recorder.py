@@ -17,6 +17,13 @@ SeenAs: TypeAlias = type[bool] | type[int] | None
 """How much Python sees of a value: whether it is true, its whole part, or, with None, all."""
 
 
+class Slots:
+    """The layout of tracers and of the arrays that they may become (`core/kept.py`)."""
+
+    # Private: other libraries ask any object for names such as `variable` (xarray).
+    __slots__ = ("__weakref__", "_memory", "_owner", "_type", "_variable")
+
+
 class Recorder(Protocol):
     """What is asked of a trace by its tracers, and by the functions that are applied to them.
 
@@ -113,6 +120,12 @@ class Recorder(Protocol):
 
     def origin(self, variable: int) -> str:
         """Say where a variable was made."""
+
+    def kept(self, x: Any) -> Any:
+        """Return the array that a constant of this closed trace becomes wherever it is referenced; else raise."""
+
+    def keeps(self, x: Any) -> bool:
+        """Make an array of a tracer of this closed trace, if it is a constant; whether it was one."""
 
     def raise_leaked(self, operands: Sequence[Any]) -> NoReturn:
         """Raise the error for the use of a tracer of this trace after it was closed."""

@@ -24,8 +24,7 @@ import numpy as np
 from fungrad.core.backend import NUMPY, namespace, target_of
 from fungrad.core.capturing import NOTHING, Capturing
 from fungrad.core.config import check_exprs
-from fungrad.core.constants import Constants
-from fungrad.core.errors import Source, resolve_source
+from fungrad.core.errors import Again, Source, resolve_source
 from fungrad.core.expr import Expr
 from fungrad.core.float_warnings import at_users_lines
 from fungrad.core.frames import is_caught_below, own_files, users_files, users_frame
@@ -69,7 +68,6 @@ class Trace(Capturing):
     """
 
     __slots__ = (
-        "_constants",
         "_moving",
         "ambient",
         "assigned",
@@ -137,7 +135,7 @@ class Trace(Capturing):
         self.target = NUMPY
         self.outer: Recorder | None = None  # the innermost trace when this one was opened
         self._captured = {}
-        self._constants: Constants | None = None
+        self._constants = None
         self._moving: Moving | None = None
         self.staged = branch  # whether this is traced within one: what it records may never run
         self.layouts: Mapping[int, Layout] = NOTHING  # of the inputs that do not lie in C order
@@ -217,6 +215,8 @@ class Trace(Capturing):
                     self.target = target_of(self.xp)
                 if self.staged:  # within a branch, what is computed of constants may never run
                     value = lifted(value)
+            elif not value._owner.open:
+                value = value._owner.kept(value)
             else:  # of an enclosing trace, where it may be assigned to before its value here is read
                 value = new_tracer(value._owner, value._variable, value._type)
             self.on_host = type(value) is not Tracer and self.target.on_host
@@ -336,12 +336,6 @@ class Trace(Capturing):
         array = np.ndarray(type_.shape, type_.dtype, value, 0, strides)
         return new_tracer(self, self.add_input(type_, array), type_)
 
-    def constant(self, variable: int, ask: bool = False) -> Any:
-        """Return the value of a variable that depends on no input, though these have none; else None."""
-        if self._constants is None:
-            self._constants = Constants()
-        return self._constants.value(self, variable, ask)
-
     def moves(self, variable: int, by_this: bool = False) -> bool:
         """Whether a transform that is open may differentiate by what a variable is made of; `by_this`: this one."""
         if self._moving is None:
@@ -372,7 +366,10 @@ class Trace(Capturing):
         settle(self, called_with)
 
     def raise_leaked(self, operands: Sequence[Any]) -> NoReturn:
-        """Raise the error for the use of a tracer of this trace after it was closed."""
+        """Raise for the use of tracers of this trace after it was closed; constants among them become arrays."""
+        mine = [x for x in operands if type(x) is Tracer and x._owner is self]
+        if sum([self.keeps(x) for x in mine]):  # all of them, not only the first
+            raise Again("constants have become arrays")
         raise leaked(self, operands)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from fungrad.core import frames
 from fungrad.core.config import settings
 from fungrad.core.errors import LostDerivativeError, api_boundary, here
-from fungrad.core.recorder import Recorder, SeenAs
+from fungrad.core.recorder import Recorder, SeenAs, Slots
 from fungrad.core.state import repair, state_variable
 from fungrad.core.types import ArrayType, Shape
 
@@ -49,7 +49,7 @@ ARGUMENT = object()
 """The `_memory` of a tracer that stands for an argument: it belongs to the caller."""
 
 
-class Tracer:
+class Tracer(Slots):
     """Stands for an array while a function is traced. Arithmetic on it records equations.
 
     Has the attributes, methods and operators of a NumPy array. Its value exists only where the traced
@@ -67,8 +67,7 @@ class Tracer:
     6.0
     """
 
-    # Private: other libraries ask any object for names such as `variable` (xarray).
-    __slots__ = ("__weakref__", "_memory", "_owner", "_type", "_variable")
+    __slots__ = ()
 
     _owner: Recorder
     _variable: int  # what it stands for now; an assignment to elements makes it another one
@@ -151,18 +150,15 @@ class Tracer:
 
     @api_boundary
     def __floor__(self) -> int:
-        whole: int = math.floor(self._number("math.floor(...)", "CONVERT"))
-        return whole
+        return math.floor(self._number("math.floor(...)", "CONVERT"))  # type: ignore[no-any-return]
 
     @api_boundary
     def __ceil__(self) -> int:
-        whole: int = math.ceil(self._number("math.ceil(...)", "CONVERT"))
-        return whole
+        return math.ceil(self._number("math.ceil(...)", "CONVERT"))  # type: ignore[no-any-return]
 
     @api_boundary
     def __trunc__(self) -> int:
-        whole: int = math.trunc(self._number("math.trunc(...)", "CONVERT"))
-        return whole
+        return math.trunc(self._number("math.trunc(...)", "CONVERT"))  # type: ignore[no-any-return]
 
     @api_boundary
     def __index__(self) -> int:
@@ -269,6 +265,8 @@ class Tracer:
 
             refusals.check_not_assigned(self._type, self._owner)
         value = asked(self, seen_as)
+        if type(self) is not Tracer:  # but an array from now on
+            return value
         if constant and type(value) is not Tracer and self._owner.moves(self._variable):
             from fungrad.core.strict import note_conversion
 
@@ -297,11 +295,10 @@ class Tracer:
 
     def __repr__(self) -> str:
         if not self._owner.open:
-            return f"Tracer<{self._type}> of {self._owner.label}, which has returned"
+            text = f"Tracer<{self._type}> of {self._owner.label}, which has returned"
+            return repr(self) if self._owner.keeps(self) else text
         value = known_value(self)
-        if value is not None:
-            return f"Tracer({value!r})"
-        return f"Tracer<{self._type}>"
+        return f"Tracer<{self._type}>" if value is None else f"Tracer({value!r})"
 
     def _repr_html_(self) -> str:
         from fungrad.show.html import of_tracer
@@ -312,10 +309,14 @@ class Tracer:
         return format(self)
 
     def __format__(self, spec: str) -> str:
-        value = known_value(self) if self._owner.open else None
+        if not self._owner.open:
+            return format(self, spec) if self._owner.keeps(self) else repr(self)
+        value = known_value(self)
         return repr(self) if value is None else format(value, spec)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
+        if not self._owner.open and self._owner.keeps(self):
+            return self.__reduce_ex__(protocol)
         raise TypeError(
             f"at {here()}\na tracer of type {self._type} cannot be pickled, nor sent to another process: it stands for an array "
             "while a function is traced. Return it, and pickle the array that comes out; or hand the values on while the function "
@@ -355,7 +356,7 @@ def resolve(x: Any) -> Any:
     while type(x) is Tracer:
         trace = x._owner
         if not trace.open:
-            trace.raise_leaked((x,))
+            return trace.kept(x)
         if current is not None and trace.level < current.depends_on:
             current.depends_on = trace.level
         if trace.values is None:

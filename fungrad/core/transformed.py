@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 
 from fungrad.core.annotations import copy_annotations
 from fungrad.core.cached import cached_property
-from fungrad.core.errors import put_in_order
+from fungrad.core.errors import Again, put_in_order
+from fungrad.core.state import put_back
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -136,6 +137,9 @@ class Transformed(Portable):
     ) -> Any:  # what `api_boundary` makes, in one call
         before = contextvars.copy_context()
         try:
+            return self._call(*args, **kwargs)
+        except Again:
+            put_back(before)
             return self._call(*args, **kwargs)
         except BaseException as error:
             if (cause := put_in_order(before, error)) is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fungrad.core.errors import here
+from fungrad.core.nesting import leaked
 from fungrad.core.recorder import Recorder
 from fungrad.core.tracer import ARGUMENT, Tracer, current_trace, new_tracer
 from fungrad.numpy.memory import View, Views
@@ -19,7 +20,7 @@ def check_writable(x: Tracer) -> None:
     trace: Recorder = memory.root._owner if viewed else x._owner
     for each_trace in (x._owner, trace):
         if not each_trace.open:
-            each_trace.raise_leaked((x,))
+            raise leaked(each_trace, (x,))
     if memory is ARGUMENT or (viewed and memory.root._memory is ARGUMENT):
         what = "a view of an argument" if viewed else "an argument"
         raise TypeError(

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.again import begins_again
 from fungrad.core.backend import on_host
 from fungrad.core.config import settings
 from fungrad.core.foreign import has_own_rules
@@ -100,6 +101,8 @@ def implements(
                 try:
                     return traced(*args, **kwargs)
                 except Exception as error:
+                    if begins_again(error, args, kwargs):
+                        return function(*args, **kwargs)
                     describe_failure(error, numpy_function, args, kwargs)
                     raise
             if not (view or creates) and current_trace.get() is not None:
@@ -230,6 +233,8 @@ def array_function(self: Tracer, function: Any, types: Any, args: Any, kwargs: A
             return without_rule(function, args, kwargs, full_name(function))
         return rule(*args, **kwargs)
     except Exception as error:
+        if begins_again(error, args, kwargs):
+            return function(*args, **kwargs)
         describe_failure(error, function, args, kwargs)
         raise
 

@@ -6,12 +6,14 @@ Most are NumPy's function of the same name with the tracer as first argument.
 from __future__ import annotations
 
 import builtins
+import functools
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from fungrad.core.again import begins_again
 from fungrad.core.config import settings
 from fungrad.core.errors import here, hide_internals
 from fungrad.core.tracer import Tracer
@@ -43,6 +45,8 @@ def _is_function(name: str) -> Callable[..., Any]:
         try:
             return rule_of(function)(self, *args, **kwargs)  # type: ignore[misc]
         except Exception as error:
+            if begins_again(error, (self, *args), kwargs):
+                return getattr(self, name)(*args, **kwargs)
             describe_failure(error, function, (self, *args), kwargs)
             raise
 
@@ -189,6 +193,8 @@ class Methods:
             result = region(self, steps, key) if steps else gathered(self, key)
             return element(self, key, getitem(self, key)) if result is None else result
         except Exception as error:
+            if begins_again(error, (self,)):
+                return self[key]
             hide_internals(error)
             raise
 
@@ -251,6 +257,27 @@ class Methods:
         return of_kind(self, copied(self, same_array(self), "K"))
 
 
+KNOWS = ("__getitem__", "__setitem__", "__delitem__", "__iter__", "__matmul__", "__rmatmul__")
+"""Methods that need not be begun again for constants of a closed trace: what they call is."""
+
+
+def _again(name: str, method: Any) -> Any:
+    """Return a method, or what reads a property, that begins again where the tracer has become an array."""
+
+    @functools.wraps(method)
+    def called(self: Tracer, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return method(self, *args, **kwargs)
+        except Exception as error:
+            if type(self) is Tracer and not begins_again(error, (self,)):
+                hide_internals(error)
+                raise
+            found = getattr(self, name)
+            return found(*args, **kwargs) if name in vars(np.ndarray) and callable(found) else found
+
+    return called
+
+
 def _assign_all(target: Tracer, value: Any) -> None:
     target[...] = value  # type: ignore[index]
 
@@ -263,7 +290,9 @@ def install() -> None:
     for name in changes:
         setattr(Tracer, name, _in_place(name))
     for name, method in vars(Methods).items():
-        if callable(method) or isinstance(method, property):
-            setattr(Tracer, name, method)
+        if isinstance(method, property):
+            setattr(Tracer, name, property(_again(name, method.fget), method.fset))
+        elif callable(method):
+            setattr(Tracer, name, method if name in KNOWS else _again(name, method))
     for name in (*FUNCTIONS, *changes):
         getattr(Tracer, name).__name__ = name

@@ -14,8 +14,8 @@ import numpy as np
 
 from fungrad.core import lattice
 from fungrad.core.config import settings
-from fungrad.core.errors import put_in_order
-from fungrad.core.state import holding
+from fungrad.core.errors import Again, put_in_order
+from fungrad.core.state import holding, put_back
 from fungrad.core.tracer import Tracer
 from fungrad.numpy.promotion import cast
 
@@ -82,6 +82,9 @@ def _boundary(narrow: Callable[..., Any], function: F) -> F:
             if settings.get().narrow:
                 return narrow(function, args, kwargs)
             return function(*args, **kwargs)
+        except Again:
+            put_back(before)
+            return wrapper(*args, **kwargs)
         except BaseException as error:
             if (cause := put_in_order(before, error)) is not None:
                 raise cause from None

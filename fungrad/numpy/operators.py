@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.again import begins_again
 from fungrad.core.errors import hide_internals
 from fungrad.core.foreign import has_own_rules, stand_in
 from fungrad.core.tracer import Tracer
@@ -71,6 +72,8 @@ def _binary(name: str, primitive: Elementwise) -> tuple[Callable[..., Any], Call
                 return apply(primitive, (self, other), True)
             return otherwise(operate, self, other)
         except Exception as error:
+            if begins_again(error, (self, other)):
+                return operate(self, other)
             hide_internals(error)
             raise
 
@@ -83,6 +86,8 @@ def _binary(name: str, primitive: Elementwise) -> tuple[Callable[..., Any], Call
                 return apply(primitive, (other, self), True)
             return otherwise(operate, other, self)
         except Exception as error:
+            if begins_again(error, (self, other)):
+                return operate(other, self)
             hide_internals(error)
             raise
 
@@ -109,13 +114,16 @@ def _in_place(forward: Callable[[Tracer, Any], Any]) -> Callable[[Tracer, Any], 
     return method
 
 
-def _unary(primitive: Elementwise) -> Callable[..., Any]:
+def _unary(name: str, primitive: Elementwise) -> Callable[..., Any]:
     function = of_one(primitive, True)
+    operate = getattr(operator, f"__{name}__")
 
     def method(self: Tracer) -> Any:
         try:
             return function(self)
         except Exception as error:
+            if begins_again(error, (self,)):
+                return operate(self)
             hide_internals(error)
             raise
 
@@ -136,7 +144,12 @@ def _pow(self: Tracer, other: Any, modulo: Any = None) -> Any:
         return apply(e.square, (self,), True)  # NumPy's operator squares: the result is int8
     if type(other) is float and other == 0.5 and self.dtype.kind in "fc":
         return apply(e.sqrt, (self,), True)  # so does NumPy's
-    return power(self, other, True)
+    try:
+        return power(self, other, True)
+    except Exception as error:
+        if begins_again(error, (self, other)):
+            return self**other
+        raise
 
 
 def _divmod(self: Tracer, other: Any) -> Any:
@@ -180,7 +193,7 @@ def install() -> None:
     for name, primitive in _COMPARISONS.items():
         methods[name] = _binary(name, primitive)[0]
     for name, primitive in _UNARY.items():
-        methods[name] = _unary(primitive)
+        methods[name] = _unary(name, primitive)
     methods |= {"pow": _pow, "divmod": _divmod, "rdivmod": _rdivmod}
     methods |= {f"i{name}": _in_place(methods[name]) for name in _BINARY}
     for name, method in methods.items():

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.again import begins_again
 from fungrad.core.config import settings
 from fungrad.core.errors import here
 from fungrad.core.foreign import has_own_rules
@@ -157,6 +158,8 @@ def ufunc(function: np.ufunc | ElementwiseFunction, rule: Function | None = None
                         return traced(*args, **kwargs)
                     return apply_rule(*args)
                 except Exception as error:
+                    if begins_again(error, args, kwargs):
+                        return public(*args, **kwargs)
                     describe_failure(error, numpys, args, kwargs)
                     raise
         if current_trace.get() is not None and len(args) == nin:
@@ -282,6 +285,8 @@ def array_ufunc(self: Tracer, function: Any, method: str, *inputs: Any, **kwargs
 
         return without_rule(getattr(function, method), inputs, kwargs, name, others)
     except Exception as error:
+        if begins_again(error, inputs, kwargs):
+            return getattr(function, method)(*inputs, **kwargs)
         describe_failure(error, function, inputs, {})
         raise
 

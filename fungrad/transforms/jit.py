@@ -16,11 +16,12 @@ from fungrad.core.backend import on_host
 from fungrad.core.cache import CacheInfo
 from fungrad.core.cached import cached_property
 from fungrad.core.config import settings
-from fungrad.core.errors import put_in_order
+from fungrad.core.errors import Again, put_in_order
 from fungrad.core.layout import Layout, layout_of
 from fungrad.core.observing import Span
 from fungrad.core.reading import tell
 from fungrad.core.snapshot import native
+from fungrad.core.state import put_back
 from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.transformed import Portable, resemble
 from fungrad.core.types import native_type, quick_type
@@ -107,6 +108,9 @@ class Jitted(Portable):
                 return self._fun(*args, **kwargs)
             entry, leaves = self._entry(args, kwargs)
             return entry.run(leaves, self._inline)
+        except Again:
+            put_back(before)
+            return self(*args, **kwargs)
         except BaseException as error:
             if (cause := put_in_order(before, error)) is not None:
                 raise cause from None

@@ -1,0 +1,21 @@
+"""Operations that begin again, since constants of closed traces among their operands have become arrays (`core/kept.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from fungrad.core.errors import Again
+from fungrad.core.tracer import Tracer
+
+__all__ = ["begins_again"]
+
+
+def begins_again(
+    error: BaseException, args: Iterable[Any], kwargs: Mapping[str, Any] | None = None
+) -> bool:
+    """Whether a call has failed for constants of closed traces among its operands, which are arrays from now on."""
+    given = [*args, *(kwargs or {}).values()]
+    leaves = [y for x in given for y in (x if type(x) in (list, tuple) else [x])]
+    closed = [x for x in leaves if type(x) is Tracer and not x._owner.open]
+    return sum([x._owner.keeps(x) for x in closed]) > 0 or type(error) is Again

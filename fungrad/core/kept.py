@@ -1,0 +1,102 @@
+"""Constants that outlive the function in which they were traced: arrays, from the first time that they are used.
+
+Recording is lazy, so what a traced function computes of constants alone is a tracer like everything else. Kept elsewhere, in
+a closure, say, it depends on no argument, and has a value. When the first operation meets such a tracer, its class is changed
+to `Kept`, which every place that holds it sees, and the operation begins again (`Again` in `core/errors.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.recorder import Slots
+
+__all__ = ["Kept", "keep", "plain"]
+
+
+class Kept(np.lib.mixins.NDArrayOperatorsMixin, Slots):
+    """An array, in the place of a tracer: with its attributes, methods and operators, which give arrays of NumPy.
+
+    It is read-only, as other kept constants may be views of it.
+    """
+
+    __slots__ = ()
+
+    _memory: Any  # the array
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return type(self._memory)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._memory, name)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.array(self._memory, dtype, copy=copy)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        given = {k: plain(x) for k, x in kwargs.items()}
+        return getattr(ufunc, method)(*map(plain, inputs), **given)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return function(*map(plain, args), **{k: plain(x) for k, x in kwargs.items()})
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._memory[plain(key)]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._memory[plain(key)] = value
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self._memory.__reduce_ex__(protocol)
+
+    def __copy__(self) -> Any:
+        return self._memory.copy()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self._memory.copy()
+
+    def __format__(self, spec: str) -> str:
+        return format(self._memory, spec)
+
+    def __hash__(self) -> int:
+        return hash(self._memory)
+
+
+def _of_array(name: str) -> Callable[..., Any]:
+    def method(self: Any, *args: Any) -> Any:
+        return getattr(self._memory, name)(*args)
+
+    method.__name__ = name
+    return method
+
+
+for _name in ("bool", "complex", "contains", "float", "index", "int", "iter", "len", "repr", "str"):
+    setattr(Kept, f"__{_name}__", _of_array(f"__{_name}__"))
+
+
+def plain(x: Any) -> Any:
+    """Return the array of a kept constant, also of those in lists, tuples and dicts; anything else as it is."""
+    cls = type(x)
+    if cls is Kept:
+        return x._memory
+    if cls is list or cls is tuple:
+        return cls([plain(y) for y in x])
+    return {k: plain(y) for k, y in x.items()} if cls is dict else x
+
+
+_set_class: Callable[[Any, type], None] = vars(object)["__class__"].__set__
+
+
+def keep(tracer: Any, value: Any) -> bool:
+    """Make an array of a tracer of a closed trace, wherever it is referenced."""
+    array = np.array(value)[()] if isinstance(value, (np.ndarray, np.generic)) else value
+    if type(array) is np.ndarray:
+        array.flags.writeable = False
+    tracer._memory = array
+    _set_class(tracer, Kept)
+    tracer._owner = tracer._type = tracer._variable = None  # the memory of the trace
+    return True
