@@ -154,18 +154,16 @@ def trace(f: Function, types: Iterable[ArrayType], values: Values = ()) -> tuple
 
 
 # 3. Primitives [core/primitive.py, primitives/, numpy/ufuncs.py]
-# A primitive is declared once, with all its rules. `impl` is the result on arrays, and `abstract_eval` its type. `jvp`
-# is its tangent, from tangents (None is zero), result and operands. `transpose` takes the cotangent of the result to
-# those of the linear operands, which are None. `batch` is the result where operands have a batch axis, always axis 0.
-# `source` is the text that `jit` prints. Rules compute with NumPy's functions, so they can be traced themselves, and
-# derivatives have derivatives. Operands of elementwise primitives have one shape: only `elementwise` broadcasts.
+# A primitive is declared once, with all its rules. `impl` is the result on arrays, `abstract_eval` its type, `jvp` its
+# tangent, from tangents (None is zero), result and operands. `transpose` takes the cotangent of the result to those of
+# the linear operands, which are None. In `batch`, operands may have a batch axis, always axis 0. `source` is printed by
+# `jit`. Rules are written with NumPy's functions, so they can be traced, and derivatives have derivatives.
 
 
 class Primitive:
     """An operation with rules. Its fields are its parameters. Linear ones of one operand need no `jvp`."""
 
     __str__ = lambda self: f"{type(self).__name__}[axes={self.axes}]"
-    kept = property(lambda self: tuple(a for a in range(len(self.shape)) if a not in self.axes))
     moved = property(lambda self: tuple(a + 1 for a in self.axes))
     jvp = lambda self, tangents, out, x: bind(self, *tangents)
 
@@ -204,24 +202,27 @@ class ReduceSum(Primitive):
     axes: tuple[int, ...]
 
     impl = lambda self, x: np.sum(x, self.axes)
-    abstract_eval = lambda self, x: x._replace(shape=tuple(x.shape[a] for a in self.kept))
-    transpose = lambda self, ct, x: [bind(Broadcast(self.shape, self.kept), ct)]
+
+    def abstract_eval(self, x: ArrayType) -> ArrayType:
+        return x._replace(shape=tuple(n for a, n in enumerate(x.shape) if a not in self.axes))
+
+    transpose = lambda self, ct, x: [bind(Broadcast(self.shape, self.axes), ct)]
     batch = lambda self, n, _, x: bind(ReduceSum((n, *self.shape), self.moved), x)
     source = lambda self, x: f"np.sum({x}, {self.axes})"
 
 
 @dataclass(frozen=True)
 class Broadcast(Primitive):
-    """Repeat along new axes; axis i of the operand becomes axis axes[i] of the result."""
+    """Repeat along new axes: the result has a shape, in which `axes` are new. Transposes to `ReduceSum`."""
 
     shape: tuple[int, ...]
     axes: tuple[int, ...]
 
-    impl = lambda self, x: np.broadcast_to(np.expand_dims(x, self.kept), self.shape)
+    impl = lambda self, x: np.broadcast_to(np.expand_dims(x, self.axes), self.shape)
     abstract_eval = lambda self, x: x._replace(shape=self.shape)
-    transpose = lambda self, ct, x: [bind(ReduceSum(self.shape, self.kept), ct)]
-    batch = lambda self, n, _, x: bind(Broadcast((n, *self.shape), (0, *self.moved)), x)
-    source = lambda self, x: f"np.broadcast_to(np.expand_dims({x}, {self.kept}), {self.shape})"
+    transpose = lambda self, ct, x: [bind(ReduceSum(self.shape, self.axes), ct)]
+    batch = lambda self, n, _, x: bind(Broadcast((n, *self.shape), self.moved), x)
+    source = lambda self, x: f"np.broadcast_to(np.expand_dims({x}, {self.axes}), {self.shape})"
 
 
 of_product = lambda ct, x, y: (ct * y, None) if x is None else (None, x * ct)
@@ -240,7 +241,7 @@ def repeat(x: Any, shape: tuple[int, ...]) -> Any:
     """Return x repeated along the leading axes that it lacks."""
     new = len(shape) - len(type_of(x).shape)
     assert type_of(x).shape == shape[new:], "axes of length 1 are not repeated here"
-    return bind(Broadcast(shape, tuple(range(new, len(shape)))), x) if new else x
+    return bind(Broadcast(shape, tuple(range(new))), x) if new else x
 
 
 def elementwise(primitive: Elementwise, *operands: Any) -> Any:
@@ -259,9 +260,8 @@ FUNCTIONS = {row.ufunc: partial(elementwise, row) for row in TABLE} | {np.sum: r
 
 # 4. Linearize and transpose [rewrite/linearize.py, rewrite/transpose.py, transforms/grad.py]
 # Forward mode runs the equations and, beside them, their tangents. For reverse mode the tangents have a trace of their
-# own, which opens later and so has a higher level: an equation is recorded there exactly if it depends on a tangent,
-# and the primal values that it needs are captured. So the residuals are the captures. What is recorded is linear.
-# Running it backwards, with the transpose rules, gives the gradient.
+# own. An equation is recorded there exactly if it depends on a tangent, and the primal values that it needs are
+# captured: the residuals are the captures. The recorded program is linear; run backwards, it gives the gradient.
 
 
 def push_forward(expr: Expr, primals: Values, tangents: Values) -> tuple[Any, Any]:
