@@ -1,1 +1,1 @@
-"""Primitives that hold programs: what calls a function of the user while it runs."""
+"""Primitives that hold programs, and call functions of the user's while they run."""

@@ -1,4 +1,4 @@
-"""What can be told of a program without running it, and the same program with other inputs and outputs."""
+"""Facts of programs, told without running them, and programs with other inputs and outputs."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def fixpoint(expr: Expr, flags: Sequence[bool], carries: slice, derivatives: boo
 def _rounds(
     flags: Sequence[bool], carries: slice, spread: Callable[[Sequence[bool]], list[bool]]
 ) -> list[bool]:
-    """Return `flags` with those in `carries` replaced by the first that `spread` gives, until nothing changes."""
+    """Return `flags` with those in `carries` replaced by the first of `spread`, until nothing changes."""
     flags = list(flags)
     while True:
         returned = spread(flags)[: carries.stop - carries.start]
@@ -132,7 +132,7 @@ def any_of(flags: Sequence[Sequence[bool]]) -> list[int]:
 def trimmed(
     programs: Sequence[Program], used: Sequence[bool]
 ) -> tuple[tuple[Program, ...], list[int], list[int]] | None:
-    """Return programs of the same inputs and outputs for those `used` of these alone, and of inputs what they need.
+    """Return programs that compute only the `used` outputs, from only the inputs that these need.
 
     With them come the positions of the inputs and of the outputs. None if nothing can be left out.
     """
@@ -194,7 +194,7 @@ def pulled_back(
     operands: Values,
     *first: Any,
 ) -> list[Any]:
-    """Return the cotangents of operands of a call of programs, by that of the same programs `transposed_by` these."""
+    """Return the cotangents of operands of a call of programs, which are `transposed_by` these."""
     linear = [isinstance(x, Linear) for x in operands]
     present = [i for i, c in enumerate(ct) if c is not None]
     backward = call(tuple([transposed_by(program, linear, present) for program in programs]))

@@ -1,4 +1,4 @@
-"""The primitive that runs a program and returns what was wrong as a result."""
+"""The primitive that runs a program and returns its failures as a result."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LENGTH = 512
 
 
 def encoded(message: str) -> np.ndarray[Any, Any]:
-    """Return a message as bytes, zeros after it; what is too long is cut off."""
+    """Return a message as bytes, padded with zeros or cut off."""
     text = np.zeros(LENGTH, np.uint8)
     utf8 = message.encode()[:LENGTH]
     text[: len(utf8)] = list(utf8)
@@ -36,7 +36,7 @@ def decoded(text: np.ndarray[Any, Any]) -> str:
 
 @primitive
 class Checked(Iterative):
-    """Run `program`, collecting failures of `kinds`; the results are the first one's message and the outputs.
+    """Run `program`, collecting failures of `kinds`; results are the first one's message, and outputs.
 
     Where an index out of bounds has ended the run, the outputs are zeros.
     """

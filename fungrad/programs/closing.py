@@ -51,7 +51,7 @@ Values: TypeAlias = Sequence[Any]
 """Arrays or tracers, of operands or results; None where a tangent or cotangent is zero."""
 
 Pruned: TypeAlias = tuple[Primitive, Sequence[int], Sequence[int]] | None
-"""What `Primitive.pruned` returns."""
+"""Result of `Primitive.pruned`."""
 
 
 class OfPrograms(Primitive):
@@ -65,7 +65,7 @@ class OfPrograms(Primitive):
     """How many operands there are of each kind, but for the last."""
 
     def split(self, operands: Values) -> list[Any]:
-        """Return operands, or what belongs to them, by kind."""
+        """Return operands, or values that belong to them, by kind."""
         groups, start = [], 0
         for count in self.counts:
             groups.append(operands[start : start + count])
@@ -110,7 +110,7 @@ class OfPrograms(Primitive):
         return self._pruned[key]
 
     def smaller(self, used: Sequence[bool]) -> Pruned:
-        """Return what `pruned` does, which remembers it: programs within programs are pruned with those around them."""
+        """Return the result of `pruned`, remembered: programs within programs are pruned with outer ones."""
         return None
 
     @property
@@ -144,7 +144,7 @@ class OfPrograms(Primitive):
 
 
 class Closure(NamedTuple):
-    """A function as a program, and what it closes over.
+    """A function as a program, with its captured values.
 
     `program` takes the captured values and then the leaves of the arguments. It belongs to no trace, so
     it can be run at any time; derivatives flow through the captured values like through any operand.
@@ -177,7 +177,7 @@ class NotTraced(NamedTuple):
 
 
 def on_arrays(label: str, advice: str, function: Callable[[], Sequence[Any]]) -> Sequence[Any]:
-    """Return the leaves that a function of the user's gives, which could not be traced and is called with arrays."""
+    """Return the leaves of a user's function that could not be traced, called with arrays."""
     try:
         leaves = function()
     except LeakedTracerError as error:  # the trace of what it closes over is closed by now
@@ -219,7 +219,7 @@ def close(
     weak: bool = False,
     branch: bool = False,
 ) -> Closure:
-    """Return what `try_to_close` does; raise the error if `function` asks for a value."""
+    """Return the result of `try_to_close`; raise the error if `function` asks for a value."""
     closure = try_to_close(label, function, *arguments, weak=weak, branch=branch)
     if isinstance(closure, NotTraced):
         raise closure.error
@@ -233,7 +233,9 @@ def try_to_close(
     weak: bool = False,
     branch: bool = False,
 ) -> Closure | NotTraced:
-    """Trace `function` for the types of `arguments`, pytrees of arrays, tracers or types, if it asks for no value of these.
+    """Trace `function` for the types of `arguments`, unless it asks for their values.
+
+    `arguments` are pytrees of arrays, tracers or types.
 
     `label` says what is traced, in error messages.
     The types are strong, unless `weak` says to leave them as they are. Of a `branch`, the program holds

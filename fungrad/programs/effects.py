@@ -14,7 +14,7 @@ from fungrad.programs.closing import OfPrograms, memoized
 
 
 def rerunnable(program: Program) -> Program:
-    """Return the program for a second run of what has run already; raise an error if it needs results of effects."""
+    """Return the program for a second run; raise an error if that needs results of effects."""
     effectless = quiet(program)
     if effectless.effect:
         raise MissingRuleError(
@@ -26,7 +26,7 @@ def rerunnable(program: Program) -> Program:
 
 
 def quiet(program: Program) -> Program:
-    """Return the program without effects: for a second run of what has run already."""
+    """Return the program without effects, for a second run."""
     if not any(e.primitive.effect for e in program.expr.equations):
         return program
     return _quiet(program)

@@ -1,4 +1,4 @@
-"""Batches of what can only be run one call at a time."""
+"""Batches of computations that can only be run one call at a time."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class OneByOne(Iterative):
     def _mapped(
         self, label: str, rule: Callable[..., Values], values: Values, batched: Sequence[bool]
     ) -> list[Any]:
-        """Return the results of a rule for a batch, in `values` that are `batched`; None where the rule returns that."""
+        """Return the results of a rule for a batch, where `batched` marks `values`; None as the rule's."""
         returned: list[Any] = []
 
         def present(*arguments: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Forward mode of primitives that hold programs: which results move, and results with tangents or Taylor series."""
+"""Forward mode of primitives that hold programs: results with tangents or with Taylor series."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Pushing(OfPrograms):
     def push_apart(
         self, operands: Values, tangents: Values, known: Values | None, moved: Moved
     ) -> Pushed:
-        """Return what `push` does, computed apart, but tangents of the results that have one alone."""
+        """Return the result of `push`, computed apart, with tangents of only those results that have one."""
         raise NotImplementedError
 
     def push(self, tangents: Values, operands: Values, known: Values | None, joint: bool) -> Pushed:
@@ -56,7 +56,7 @@ class Pushing(OfPrograms):
 
 @memoized
 def derivative(program: Program, moving: Sequence[int], alive: Sequence[int]) -> Program:
-    """Return the tangents of the outputs `alive` as a program of the inputs and tangents of those `moving`.
+    """Return the tangents of the outputs `alive` as a program of inputs and the tangents of `moving` ones.
 
     What is linear in the tangents is apart from the rest, so it can be transposed. It has no effects: it is
     run where the program has run already.
@@ -77,7 +77,7 @@ def derivative(program: Program, moving: Sequence[int], alive: Sequence[int]) ->
 def tangents_of(
     types: Sequence[ArrayType], alive: Sequence[int], moved: Sequence[int], pushed: Values
 ) -> list[Any]:
-    """Return the tangents of the results `alive`: what is `pushed` for those in `moved`, zeros for the others."""
+    """Return the tangents of the results `alive`: those `pushed` for results in `moved`, else zeros."""
     tangent_of = dict(zip(moved, pushed, strict=True))
     return [or_zeros(tangent_of.get(i), tangent_type(types[i])) for i in alive]
 
@@ -110,7 +110,7 @@ def with_series(
 
 
 def grouped(groups: Sequence[range], moving: Sequence[int], order: int) -> list[list[int]]:
-    """Return where the members of each group, and after them their series, are among what `with_series` takes or gives."""
+    """Return the positions of each group's members, then of their series, in the order of `with_series`."""
     n = groups[-1].stop
     series = {i: range(n + order * j, n + order * (j + 1)) for j, i in enumerate(moving)}
     return [
@@ -125,7 +125,7 @@ def through(
     moving: Sequence[int],
     alive: Sequence[int],
 ) -> list[list[Any]]:
-    """Return the paths of the results of `call`, which takes and gives what `with_series` does."""
+    """Return the paths of the results of `call`, whose operands and results are those of `with_series`."""
     terms = [
         or_zeros(x, tangent_type(type_of(paths[i][0])))
         for i in moving

@@ -1,4 +1,4 @@
-"""Looking for NaN and infinities in what functions give that are called with arrays, and are no program."""
+"""Search for NaN and infinities in functions that are called with arrays, outside of programs."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _fault_in(x: Any) -> tuple[str, Any] | None:
 def _run_by_equations(
     label: str, function: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[str, Any]
 ) -> list[Any]:
-    """Trace the function, if that can be done, and run its program, which reports what is wrong; return what it closes over."""
+    """Trace the function if possible, and run its program, which reports failures; return its captures."""
     leaves, structure = tree.flatten((arguments, keywords))
     places = [i for i, x in enumerate(leaves) if is_array(x)]
 

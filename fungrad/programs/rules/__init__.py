@@ -1,1 +1,1 @@
-"""Functions with rules of their own: derivatives, batches, and what is kept or computed again."""
+"""Functions with custom rules: derivatives, batches, and policies of recomputation."""

@@ -86,7 +86,7 @@ class Backward:
         return [self._checked(leaves, i) for i in self.site.moving]
 
     def _leaves(self, returned: Any) -> list[Any]:
-        """Return what the rule returned for each leaf of the arguments."""
+        """Return the rule's result for each leaf of the arguments."""
         site = self.site
         n = len(site.positions)
         if not isinstance(returned, (tuple, list)) or len(returned) != n:
@@ -183,7 +183,7 @@ class TracedBackward(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SparseBackward:
-    """A backward rule to be traced anew, for cotangents of which some are zero. Each one is different."""
+    """A backward rule, traced anew for each set of cotangents that are zero. No two are equal."""
 
     backward: Backward
     residuals: tuple[ArrayType, ...]
@@ -208,7 +208,7 @@ class SparseBackward:
 def trace_backward(
     name: str, backward: Backward, residuals: Sequence[Any]
 ) -> tuple[TracedBackward, tuple[Any, ...]]:
-    """Trace a backward rule for the types of `residuals`; return it and what it closes over."""
+    """Trace a backward rule for the types of `residuals`; return it and its captures."""
     types = tuple([type_of(x) for x in residuals])
     given, closure = _trace(backward, backward, types, backward.cotangents)
     sparse_rule = SparseBackward(backward, types) if backward.symbolic_zeros else None
@@ -226,7 +226,7 @@ def _trace(
     residuals: Sequence[ArrayType],
     cotangents: Sequence[ArrayType],
 ) -> tuple[tuple[int, ...], Closure | NotTraced]:
-    """Trace a backward rule; return the operands whose cotangents are not known to be zero, and the program of these."""
+    """Trace a backward rule; return the operands that get cotangents, and the program of these."""
     closure = try_to_close(backward.label, function, tuple(residuals), tuple(cotangents))
     if isinstance(closure, NotTraced):
         return (), closure

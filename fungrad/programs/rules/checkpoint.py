@@ -1,4 +1,4 @@
-"""Computing again instead of keeping: `checkpoint`, and names for what may be kept."""
+"""Recomputation in place of memory: `checkpoint`, and names for values that may be kept."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def checkpoint(
     static_argnames: str | Iterable[str] = (),
     concrete: bool = False,
 ) -> Callable[P, R]:
-    """Return `fun` with a derivative that takes less memory: what is in between is computed again.
+    """Return `fun` with a derivative that takes less memory: intermediate values are computed again.
 
     The backward pass of a function needs values that the forward pass has computed. Those within `fun` are not kept
     from the one to the other; the arguments are, and `fun` is run a second time. Results are the same.

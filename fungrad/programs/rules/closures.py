@@ -66,7 +66,7 @@ def closure_convert(
 def _converted(
     fun: Callable[..., Any], structure: tree.TreeDef, closed: Closure, hoisted: Sequence[int]
 ) -> Callable[..., Any]:
-    """Return a function of what `fun` takes and of what was captured at the positions `hoisted`."""
+    """Return a function of the arguments of `fun` and of the captures at the positions `hoisted`."""
     label = f"closure_convert({name_of(fun)})"
     n, count = len(structure.children()), len(closed.captured) + len(hoisted)
     types = closed.program.expr.input_types[count:]
@@ -95,7 +95,7 @@ def _converted(
 
 
 class _Pullback:
-    """A gradient function as residuals: what it closes over, and, as part of the structure, its program."""
+    """A gradient function as residuals: its captures, with its program as part of the structure."""
 
     def __init__(self, gradient: Closure) -> None:
         self.gradient = gradient

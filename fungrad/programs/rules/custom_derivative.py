@@ -1,4 +1,4 @@
-"""Calls of functions with a derivative rule of their own: what `custom_jvp` and `custom_vjp` have in common.
+"""Calls of functions with a custom derivative: the common part of `custom_jvp` and `custom_vjp`.
 
 Where the arguments have values (under `grad`, `vjp`, `jvp`), the rule is run at the call, on the values one
 level down: these are arrays, or tracers of an enclosing transform. So rules may look at values like any
@@ -52,7 +52,7 @@ class CustomDerivative(CustomFunction):
     """That of a call whose arguments have no values."""
 
     once: ClassVar[bool]
-    """Whether the rule serves first derivatives alone, where there are values: for series the call becomes a program."""
+    """Whether, with values, the rule serves first derivatives only: for series the call becomes a program."""
 
     symbolic_zeros = False
 
@@ -77,7 +77,7 @@ class CustomDerivative(CustomFunction):
 
     @abc.abstractmethod
     def without_derivatives(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the arguments, those in `nondiff_argnums` as what has no derivative."""
+        """Return the arguments, those in `nondiff_argnums` without derivatives."""
 
     @abc.abstractmethod
     def run_rule(self, site: Site, values: Values) -> tuple[Any, Values, Values, tree.TreeDef]:
@@ -89,13 +89,13 @@ class CustomDerivative(CustomFunction):
 
     @abc.abstractmethod
     def trace_rule(self, site: Site, function: Results) -> TracedRule:
-        """Trace the rule for a call; return it and what it closes over.
+        """Trace the rule for a call; return it and its captures.
 
         `function` says what the function returns; the results of the rule must be of these types.
         """
 
     def _below(self, trace: Recorder, args: tuple[Any, ...]) -> Any:
-        """Return the result of a call that `trace` does not differentiate: that of what its arguments stand for."""
+        """Return the result of a call that `trace` does not differentiate: of its arguments' values."""
         site, operands = self._site(trace, args)
         result = self(*site.call(site.arguments(_values_below(trace, operands))))
         return tree.map(lambda x: trace.lift(x) if is_array(x) else x, result)
@@ -141,12 +141,12 @@ class CustomDerivative(CustomFunction):
 
 
 def _moved_by(trace: Recorder) -> Any:
-    """Return the test for what `trace` itself may differentiate by."""
+    """Return the test for values that `trace` itself may differentiate by."""
     return lambda x: type(x) is Tracer and x._owner is trace and trace.moves(x._variable, True)
 
 
 def _value_for(trace: Recorder, x: Any) -> Any:
-    """Return `x`; the array that it is if it was made in a trace within `trace`, of what has no tangent."""
+    """Return `x`, or its array if it was made in a trace within `trace` and has no tangent."""
     if type(x) is not Tracer or x._owner.level <= trace.level or may_move(x):
         return x
     value = known_value(x)
@@ -154,7 +154,7 @@ def _value_for(trace: Recorder, x: Any) -> Any:
 
 
 def _values_below(trace: Recorder, operands: Sequence[Tracer]) -> list[Any]:
-    """Return what tracers of `trace`, which has values, stand for one level down.
+    """Return the values, one level down, of tracers of `trace`, which has values.
 
     Arrays become read-only: the trace itself goes on with them.
     """
@@ -169,7 +169,7 @@ def _values_below(trace: Recorder, operands: Sequence[Tracer]) -> list[Any]:
 
 @primitive
 class OfRule(Primitive):
-    """A value that a rule has computed at its call: the operand. Where NaNs are looked for, it is seen to be one."""
+    """The operand: a value that a rule has computed at its call, shown as such in searches for NaNs."""
 
     called: str
 

@@ -245,7 +245,7 @@ class custom_jvp(CustomDerivative):
         return tuple([i for i in site.moving if site.perturbed[i]])
 
     def apply(self, site: Site, primals: Values, tangents: Values) -> tuple[Any, list[Any]]:
-        """Run the rule on operands and the tangents of those that move; return the result and tangents of inexact leaves."""
+        """Run the rule on operands and tangents; return the result and the tangents of inexact leaves."""
         assert self.jvp is not None
         label = f"the rule of {self.label}"
         leaves = site.with_leaves(primals)

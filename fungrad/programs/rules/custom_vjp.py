@@ -1,4 +1,4 @@
-"""Functions with a reverse rule of their own: a forward pass that keeps residuals, and a backward pass."""
+"""Functions with a custom reverse rule: a forward pass that keeps residuals, and a backward pass."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class CustomVJP(OfFunction):
 
     @property
     def saving(self) -> Primitive | None:
-        """The forward pass, whose residuals are what the derivative needs."""
+        """The forward pass with the residuals of the derivative."""
         rule = self.rule
         if isinstance(rule, Unusable):
             return None

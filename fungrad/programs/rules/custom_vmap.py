@@ -27,7 +27,7 @@ from fungrad.transforms.call import check_callable, name_of
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Rule:
-    """The rule for one call. Each one is different: what it reads may change from call to call."""
+    """The rule for one call. No two are equal, because values that it reads may change between calls."""
 
     function: Callable[..., Any]
     label: str

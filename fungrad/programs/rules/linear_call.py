@@ -42,7 +42,7 @@ class LinearCall(OfPrograms):
         return tuple(map(tangent_type, self.function.expr.output_types))
 
     def _by_program(self, operands: Values) -> tuple[Values, Values, Values]:
-        """Return what the function takes first, what its transpose takes first, what is linear."""
+        """Return the leading operands of the function, those of its transpose, and the linear ones."""
         of_function, of_transpose, residuals, linear = self.split(operands)
         return (*of_function, *residuals), (*of_transpose, *residuals), linear
 

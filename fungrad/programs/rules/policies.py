@@ -1,4 +1,4 @@
-"""What `checkpoint` may keep: functions that say yes or no to the results of a primitive.
+"""Policies of `checkpoint`: functions that decide whether the results of a primitive may be kept.
 
 A policy is called as ``policy(prim, *types, **params)``: with the primitive, the types of its operands and its
 parameters. It returns whether its results may be kept for the backward pass; what is neither kept nor an
@@ -207,7 +207,7 @@ def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
 
 @api_boundary
 def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
-    """Return the policy that keeps what one of two keeps.
+    """Return the policy that keeps results if either of two does.
 
     Examples
     --------
@@ -237,7 +237,7 @@ def _names(names: tuple[str, ...], what: str) -> frozenset[str]:
 
 
 def alternatives(policy: Policy | None) -> tuple[Policy, ...]:
-    """Return the policies of which one has to say yes."""
+    """Return the policies that a value is kept by, if any one says yes."""
     if policy is None:
         return ()
     return policy.policies if isinstance(policy, _AnyOf) else (policy,)

@@ -1,4 +1,4 @@
-"""Computing again instead of keeping: the primitive, with its rules, of a call of which the derivative runs it again."""
+"""Recomputation: the primitive of a call whose derivative runs it again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from fungrad.rewrite.linearize import linearize_expr, push_forward
 
 @primitive
 class Checkpoint(Pushing):
-    """Run `program`; its derivative computes again what `policy` does not allow to be kept.
+    """Run `program`; its derivative computes again all values that `policy` does not allow to be kept.
 
     The derivative along tangents, and the transpose of that, are checkpoints too: single equations that compute
     inside of themselves what they need. So no simplification of the program around them can join the second
@@ -85,7 +85,7 @@ class Checkpoint(Pushing):
 
     @cached_property
     def saving(self) -> Primitive | None:
-        """The call that also returns what is kept for the derivative by any operand."""
+        """The call that also returns the values kept for the derivative."""
         if self.policy is None and not self.effect:
             return None
         try:
@@ -173,7 +173,7 @@ def _split(
 
 
 def _recomputed(expr: Expr, n: int, policy: Policy | None) -> tuple[Expr, list[int]]:
-    """Return the part of `expr` that computes its outputs from the n-th on again, and what is kept for it.
+    """Return the part of `expr` that recomputes its outputs from the n-th on, and the values kept for it.
 
     What has an effect is never run again: its results are kept.
     """

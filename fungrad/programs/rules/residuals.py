@@ -1,4 +1,4 @@
-"""What derivatives keep from the forward pass to the backward pass, and why."""
+"""Residuals: values kept from the forward pass to the backward pass, and the reasons."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Residual(NamedTuple):
     """Where it comes from."""
 
     given: bool
-    """Whether it exists anyway: an argument, or what the function closes over."""
+    """Whether it exists anyway: an argument, or a captured value."""
 
 
 def _residuals(
@@ -63,7 +63,7 @@ def _residuals(
 
 
 _Table = tuple[dict[int, int], dict[int, tuple[Equation, Source | None]]]
-"""Of a program: the positions of the inputs, and what makes each variable."""
+"""Of a program: the positions of the inputs, and the maker of each variable."""
 
 
 def _table(expr: Expr) -> _Table:
@@ -118,7 +118,7 @@ def _residual(expr: Expr, v: int, names: Sequence[str], tables: dict[Expr, _Tabl
 def saved_residuals(
     f: Callable[..., Any], *args: Any, **kwargs: Any
 ) -> list[tuple[ArrayType, str]]:
-    """Return what is kept between the forward and the backward pass of `f`.
+    """Return the residuals kept between the forward and the backward pass of `f`.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def saved_residuals(
 
 @COMMON.public
 def print_saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
-    """Print what is kept between the forward and the backward pass of `f`, why, and how much it is.
+    """Print the residuals between the forward and the backward pass of `f`, their reasons and sizes.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ from fungrad.programs.rules.sites import Results, Site
 from fungrad.transforms.call import name_of
 
 TracedRule: TypeAlias = tuple[Any, tuple[Any, ...]]
-"""A rule, and what it closes over."""
+"""A rule and its captures."""
 
 _depth = state_variable("depth", 0)
 
@@ -78,7 +78,7 @@ def rule_at_call(rules: Sequence[Any], trace: Recorder, operands: Sequence[Any])
 
 
 def kept_with(trace: Recorder) -> int:
-    """Return the level of the trace whose program is kept with what is recorded in `trace`; 0 if there is none."""
+    """Return the level of the trace whose program is kept with equations of `trace`; 0 if none is."""
     return next((outer.level for outer in _outwards(trace) if outer.bake), 0)
 
 
@@ -90,7 +90,7 @@ def _outwards(trace: Recorder | None) -> Iterator[Recorder]:
 
 
 def _deep_enough(trace: Recorder) -> bool:
-    """Whether no transform can differentiate a call that is recorded in `trace` as often as rules are nested.
+    """Whether no transform can differentiate a call in `trace` as often as rules are nested.
 
     Those that can are open around it and have values. What is recorded can still be differentiated more often
     later, if it becomes part of a jitted function.
@@ -150,7 +150,7 @@ class Lazy:
     site: Site
     """The call that it is the rule of."""
     function: Results
-    """The types and the structure of what the function returns."""
+    """Types and structure of the function's result."""
     trace: int
     """The level of the trace with whose program it is kept; 0 if there is none."""
     maps: tuple[tuple[int, tuple[bool, ...]], ...] = ()
@@ -202,7 +202,7 @@ class Unusable(NamedTuple):
 
 
 def closed_over(name: str) -> str:
-    """Return the message for a derivative by what a function or its rule closes over."""
+    """Return the message for a derivative by a capture of a function or its rule."""
     return (
         f"the rule of `{name}` gives its derivatives by its arguments alone, and it is differentiated by a value "
         f"that it closes over, or that its rule does; it was called at {place_of_use()}. Pass that value as an "

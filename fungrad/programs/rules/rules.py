@@ -1,4 +1,4 @@
-"""What rules of one's own are given and return, and the primitive of a call that has one."""
+"""Arguments and results of custom rules, and the primitive of a call that has one."""
 
 from __future__ import annotations
 
@@ -81,12 +81,12 @@ def zero_like(x: Any, symbolic: bool) -> Any:
 
 
 def is_zero(x: Any) -> bool:
-    """Whether a tangent is one that rules get or return for what cannot move."""
+    """Whether a tangent is the zero that rules get, or return, for values that cannot have one."""
     return x is None or isinstance(x, SymbolicZero) or getattr(x, "dtype", None) == float0
 
 
 def shown_type(x: Any) -> str:
-    """Return the type of a leaf for a message, or what it is if it has none."""
+    """Return the type of a leaf for a message, or its class if it has none."""
     return str(type_of(x)) if is_array(x) else f"{shown(x)} of type {type(x).__name__}"
 
 
@@ -116,7 +116,7 @@ def check_results(
 
 @family
 class OfFunction(OfPrograms):
-    """A call of a function that has a rule: everything but what the rule is for.
+    """Call of a function that has a rule: base of all kinds of rules.
 
     The operands are what the function closes over, what its rule closes over, as many of each as `counts` says,
     and its arguments.
@@ -157,12 +157,12 @@ class OfFunction(OfPrograms):
         return self.replaced(function=function, rule=rule)(*operands)  # type: ignore[no-any-return]
 
     def check_closed(self, tangents: Sequence[Any]) -> None:
-        """Raise a TypeError if what the function or its rule closes over has a tangent."""
+        """Raise a TypeError if a capture of the function or of its rule has a tangent."""
         if any(t is not None for t in tangents[: sum(self.counts)]):
             raise TypeError(closed_over(self.called))
 
     def __repr__(self) -> str:
-        """Show what is called."""
+        """Show the function called."""
         return f"{self.name}[{self.called}]"
 
 
@@ -203,7 +203,7 @@ def with_sums(program: Program, summed: Sequence[bool]) -> Program:
 
 
 def without_tangents(results: Program, first: int, label: str) -> list[Any]:
-    """Return zeros for the tangents, the inputs from `first` on, that results of a rule must not depend on."""
+    """Return zeros for the tangents, inputs from `first` on, on which results of a rule must not depend."""
     if any(reaches(results.expr, [i >= first for i in range(len(results.expr.inputs))])):
         raise TypeError(
             f"{label} must compute the result from the primals alone; it depends on the tangents"

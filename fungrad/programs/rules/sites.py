@@ -25,7 +25,7 @@ from fungrad.transforms.argnums import exactly, names_in, positions_in
 from fungrad.transforms.call import as_operand, check_callable, name_of
 
 Results: TypeAlias = tuple[tuple[ArrayType, ...], tree.TreeDef]
-"""What a function returns: the types of the leaves and the structure."""
+"""Result of a function: the types of the leaves and the structure."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Site:
     perturbed: tuple[bool, ...]
     """Which of the operands the call may be differentiated by."""
     exact: Any
-    """What tells apart parameters that are equal, such as 1 and True."""
+    """A key that distinguishes equal parameters, such as 1 and True."""
     order: tree.KeyOrder
     """The orders of the keys of dicts among the arguments."""
 
@@ -96,10 +96,10 @@ class CustomFunction(Portable, Keeper, abc.ABC):
     """Base of the decorators that give a function rules of its own."""
 
     kind: ClassVar[str]
-    """What the decorator is called."""
+    """Name of the decorator."""
 
     rules: ClassVar[tuple[str, ...]]
-    """The names of the attributes that hold what has been defined; the first is None until then."""
+    """Attributes that hold the defined rules; the first is None until then."""
 
     definer: ClassVar[str]
     """The method that defines it."""
@@ -125,7 +125,7 @@ class CustomFunction(Portable, Keeper, abc.ABC):
         self._plain = len(parameters) if all(p.kind in by_position for p in parameters) else -1
 
     origin: tuple[Callable[..., Any], Callable[..., Any]] | None = None
-    """The function that made this, and of what, if it was not the class itself."""
+    """The function that made this, and its argument, if it was not the class itself."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)

@@ -1,1 +1,1 @@
-"""Equations that are solved when a program runs, differentiated by what their solutions satisfy."""
+"""Equations that are solved when a program runs, and differentiated implicitly."""

@@ -27,7 +27,10 @@ METHODS = {
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """How an equation is integrated. `max_steps` counts the steps between two times, and `first_step` is None to choose it."""
+    """Options of integration.
+
+    `max_steps` bounds the steps between two times; with `first_step` None, the step is chosen.
+    """
 
     method: str
     rtol: float

@@ -1,4 +1,4 @@
-"""Lists of arrays as one vector, which is what solvers in compiled code take."""
+"""Lists of arrays as one vector, for solvers in compiled code."""
 
 from __future__ import annotations
 

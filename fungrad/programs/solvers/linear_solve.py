@@ -1,4 +1,4 @@
-"""Linear systems given by what the matrix does to a vector, differentiated by their equations."""
+"""Linear systems given by products of matrix and vector, differentiated by their equations."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from fungrad.transforms.call import as_operand, check_callable
 T = TypeVar("T")
 """A pytree of arrays."""
 R = TypeVar("R")
-"""What the solver returns: the same, or a pair of it and other results."""
+"""Result of the solver: the solution, or a pair of it and other results."""
 
 
 @primitive
@@ -122,7 +122,7 @@ def linear_solve(
     transpose_solve: tuple[Solver, tuple[Any, ...]] | None,
     symmetric: bool,
 ) -> tuple[Any, ...]:
-    """Apply `LinearSolve`: solvers come with what they close over, `b` as leaves."""
+    """Apply `LinearSolve`: solvers come with their captures, `b` as leaves."""
     solver, constants = solve
     back_solve, back_constants = transpose_solve or (None, ())
     counts = (len(matvec.captured), len(constants), len(back_constants))
@@ -146,7 +146,7 @@ def inexact_leaves(x: Any, label: str) -> tuple[list[Any], tree.TreeDef]:
 def check_square(
     matvec: Closure, types: list[ArrayType], structure: tree.TreeDef, label: str
 ) -> None:
-    """Raise a TypeError unless `matvec` returns what it takes."""
+    """Raise a TypeError unless `matvec` returns a vector like its argument."""
     if matvec.structure != structure:
         raise TypeError(
             f"{label} must return a tree of the structure it takes, {structure}; got {matvec.structure}"

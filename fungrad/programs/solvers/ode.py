@@ -71,7 +71,7 @@ class Flow(Iterative):
         return tuple(map(tangent_type, self.rhs.expr.input_types[self.captured : -1]))
 
     def split(self, operands: Sequence[Any]) -> tuple[Sequence[Any], Any, Sequence[Any]]:
-        """Return what `rhs` captures, the times, and the inputs."""
+        """Return the captures of `rhs`, the times, and the inputs."""
         n = self.captured
         return operands[:n], operands[n], operands[n + 1 :]
 
@@ -207,7 +207,7 @@ class FlowTangent(Iterative):
         return self.flow.infer(types[: self.flow.captured + 1 + len(self.ins)])
 
     def _split(self, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
-        """Return the operands of the flow, the tangents of what is captured, and the inputs."""
+        """Return the operands of the flow, the tangents of captured values, and the inputs."""
         n = self.flow.captured + 1 + len(self.ins)
         m = n + len(self.moving)
         return operands[:n], operands[n:m], operands[m:]
@@ -284,7 +284,7 @@ def _with_tangents(rhs: Program, n: int, moving: tuple[int, ...]) -> Program:
 
 @memoized
 def _with_adjoints(rhs: Program, n: int, moving: tuple[int, ...]) -> Program:
-    """Return the right-hand side for states, adjoints and gradients by what is captured.
+    """Return the right-hand side for states, adjoints and gradients by captured values.
 
     With ``z' = f(z, p)`` the adjoints obey ``a' = -(df/dz)^T a``, and the gradient is the integral of
     ``(df/dp)^T a``; integrated backwards, that has the other sign, too.

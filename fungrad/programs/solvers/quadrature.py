@@ -87,7 +87,7 @@ class Integral(Iterative):
 
 @primitive
 class IntegralTangent(Iterative):
-    """The derivative of an `Integral` by what its integrand captures at the positions `moving`.
+    """Derivative of an `Integral` by the captures of its integrand at the positions `moving`.
 
     The operands are those of the integral, then tangents, in which it is linear. The results are the
     tangents of the integrals.

@@ -28,7 +28,7 @@ from fungrad.transforms.call import check_callable
 T = TypeVar("T")
 """A pytree of arrays."""
 R = TypeVar("R")
-"""What the solver returns: the same, or a pair of it and other results."""
+"""Result of the solver: the solution, or a pair of it and other results."""
 
 
 @primitive
@@ -97,7 +97,7 @@ def root(
     solve: tuple[Solver, tuple[Any, ...]],
     tangent_solve: tuple[Solver, tuple[Any, ...]],
 ) -> tuple[Any, ...]:
-    """Apply `Root`: solvers come with what they close over."""
+    """Apply `Root`: solvers come with their captures."""
     solver, constants = solve
     linear_solver, linear_constants = tangent_solve
     counts = (len(f.captured), len(constants), len(linear_constants))
@@ -184,7 +184,7 @@ def custom_root(
 
 
 def tangent_solver(tangent_solve: Callable[..., Any], f: Closure) -> tuple[Solver, tuple[Any, ...]]:
-    """Return the user's solver of the tangent systems of `f`, and what it closes over."""
+    """Return the user's solver of the tangent systems of `f`, and its captures."""
     n = len(f.captured)
     jacobian = tangent(f.program, range(n, n + len(f.types)))
     at_root = Closure(jacobian, (*f.captured, *f.types), f.structure)

@@ -35,7 +35,7 @@ class HostSolver:
     """Python code that solves a system given by arrays. Instances that do the same are equal."""
 
     aux_types: tuple[ArrayType, ...] = ()
-    """The types of what it returns beside the solution."""
+    """Types of the results beside the solution."""
 
     def __call__(
         self, xp: Any, apply: Apply, constants: Sequence[Any], b: Sequence[Any]
@@ -55,7 +55,7 @@ Solver = Program | HostSolver
 
 
 def aux_types(solver: Solver, n: int) -> tuple[ArrayType, ...]:
-    """Return the types of what a solver returns after the `n` leaves of the solution."""
+    """Return the types of a solver's results after the `n` leaves of the solution."""
     return solver.expr.output_types[n:] if isinstance(solver, Program) else solver.aux_types
 
 
@@ -140,7 +140,7 @@ def on_values(
 def on_trees(
     apply: Apply, structure: tree.TreeDef, types: Sequence[ArrayType], label: str
 ) -> Callable[[Any], Any]:
-    """Return the function of a system as a solver gets it; it raises a TypeError for what it does not take."""
+    """Return the function of a system for a solver; it raises a TypeError for wrong arguments."""
 
     def function(x: Any) -> Any:
         leaves, given = tree.flatten(x)
