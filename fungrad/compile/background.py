@@ -1,4 +1,4 @@
-"""The thread that makes kernels, and what keeps others out of the compiler's way: forks, the end of the process."""
+"""The thread that makes kernels, and its protection from forks and the end of the process."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from typing import Any, Protocol, TypeVar
 from fungrad.compile.interrupts import interrupt_soon
 
 NICE = 10
-"""How far LLVM stands back where processors are short. What is done in Python does not: others would wait for its lock."""
+"""Niceness of LLVM where processors are short. Python's part stays: others would wait for its lock."""
 
 T = TypeVar("T")
 
 
 class Compilable(Protocol):
-    """What has kernels made."""
+    """An object whose kernels can be compiled."""
 
     @property
     def cost(self) -> float:
@@ -34,7 +34,7 @@ class Compilable(Protocol):
 
 
 importing = threading.RLock()
-"""Held while what makes kernels is imported. Forks wait for it: in the child, modules would stay half made."""
+"""Lock held during imports of the compiler. Forks wait for it, or the child has half-made modules."""
 
 
 def _lock() -> Any:
@@ -75,7 +75,7 @@ class Background:
 
     def __init__(self) -> None:
         self.process = object()
-        """Another one in each process that a fork has made: what its parent asked of its thread, nobody does there."""
+        """A new object in each forked process, where the parent's requests are not served."""
         self.helped = 0.0
         """Seconds of a processor that LLVM has taken on threads of its own."""
         self._worker = 0  # the thread that has kernels made now
@@ -90,7 +90,7 @@ class Background:
         atexit.register(self._end)
 
     def _end(self) -> None:
-        """Keep everybody out of LLVM from now on: it would run while what it needs is taken down."""
+        """Keep everybody out of LLVM from now on: Python takes down the state that LLVM needs."""
         self._waiting.clear()
         _hold()
 
@@ -155,7 +155,7 @@ class Background:
 
     @property
     def cost(self) -> float:
-        """About how many seconds what waits takes."""
+        """Seconds, about, of the waiting work."""
         waiting = [program() for program in tuple(self._waiting)]
         return sum(program.cost for program in waiting if program is not None)
 
@@ -165,7 +165,7 @@ class Background:
         return bool(self._workers)
 
     def standing_back(self, compute: Callable[[], T]) -> T:
-        """Return what a function returns that needs Python's lock for little of its time: on the thread that makes kernels, by one that stands back."""
+        """Return the result of a function that rarely needs Python's lock, run at a lower priority."""
         if threading.get_ident() != self._worker or not self._workers or sys.platform != "linux":
             return compute()
         results: list[Callable[[], T]] = []

@@ -1,4 +1,4 @@
-"""What compiling may cost: it is to be repaid by the time that it spares, and takes no more than a share of the time of the process."""
+"""Limits of compiling: the time that it spares must repay it, within a share of the process's time."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ PER_LINE = 7e-4
 LOCKED = 0.6
 """About how much of that it holds Python's lock, for which the program waits."""
 PATIENCE, PATIENCE_OF_JIT = 0.5, 0.1
-"""How often as long as compiling would take NumPy's functions have to have taken; for what is jitted, which is likely to go on."""
+"""Least ratio of NumPy's time to compile time; of jitted programs, which are likely to go on, less."""
 SHARE, SHARE_OF_ONE = 0.5, 0.25
 """How much of the time that the process has run compiling may take; where there is but one processor."""
 AT_ONCE = 0.25
 """Seconds that it may take beyond that."""
 SHARE_OF_LOCK = 0.03
-"""For how much of the time that the process has run it may hold Python's lock, for programs of functions that are not jitted."""
+"""Share of the process's time for which unjitted programs' compilation may hold Python's lock."""
 SLOWEST, FASTEST = 8.0, 0.125
 """How many times longer, and shorter, than estimated it is taken to last, at most."""
 MEMORY = 0.25
@@ -26,7 +26,7 @@ MEMORY = 0.25
 
 
 class Budget:
-    """What compiling has taken, and may take.
+    """Time that compiling has taken, and may take.
 
     Threads use it without a lock: what one of them adds may be lost, and is but an estimate.
     """
@@ -49,7 +49,7 @@ class Budget:
         return self.pace * (FIRST + PER_LINE * lines)
 
     def is_repaid(self, seconds: float, lines: int, jitted: bool = True) -> bool:
-        """Whether a program is worth compiling, `jitted` or not, for which NumPy's functions have taken `seconds` that kernels would spare."""
+        """Whether a program is worth compiling, for which kernels would have spared `seconds` so far."""
         return not self.limited or seconds >= self.wait(lines, jitted)
 
     def wait(self, lines: int, jitted: bool = True) -> float:

@@ -1,4 +1,4 @@
-"""Programs as functions that evaluate them, equation by equation: what runs once, or is watched, is not compiled."""
+"""Programs evaluated equation by equation: those that run once, or are watched, are not compiled."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from fungrad.core.float_warnings import at_users_lines
 from fungrad.core.watch import Watch
 
 MANY = 64
-"""Equations of a program that is evaluated at its first calls; fewer are compiled sooner than anybody notices."""
+"""Equations of a program evaluated at its first calls; fewer are compiled quickly enough."""
 SMALL = 1 << 16
 """Bytes of its arrays, at most: of larger ones, it matters that compiled programs compute in place."""
 
 
 def is_quick(expr: Expr) -> bool:
-    """Whether a program can be evaluated while it is not compiled: it is long, its arrays are small, and it has no loops and no branches."""
+    """Whether a program can be evaluated for now: long, with small arrays, no loops and no branches."""
     return (
         len(expr.equations) >= MANY
         and all(t.nbytes <= SMALL for t in expr.types)

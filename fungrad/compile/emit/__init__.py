@@ -1,1 +1,1 @@
-"""What prints schedules. Nothing is decided here."""
+"""Printers of schedules. They decide nothing."""

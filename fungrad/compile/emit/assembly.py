@@ -85,7 +85,7 @@ class Assembly:
 
     @contextlib.contextmanager
     def loop(self, rounds: int | str, first: str = "0", some: bool = True) -> Iterator[str]:
-        """Run what is added within for each index from `first` to `rounds`; the index is yielded.
+        """Run the code added in the block for each index from `first` to `rounds`; the index is yielded.
 
         Without `some` there may be none.
         """
@@ -228,7 +228,7 @@ class Assembly:
         return self.emit(f"select {truths} {first}, {type_} {x}, {type_} {y}")
 
     def operation(self, node: Node, dtype: DType, operands: list[str], lanes: int) -> str:
-        """Add what a node computes of operands, the first of which is of `dtype`."""
+        """Add a node's operation on operands; the first has `dtype`."""
         operation = node.operation
         type_ = vector_type(dtype, lanes)
         if operation == "select":
@@ -269,7 +269,7 @@ class Assembly:
         return self.emit(f"{text} {type_} {', '.join(operands)}")
 
     def all_of(self, nodes: Sequence[Node], loaded: Sequence[str], lanes: int) -> list[str]:
-        """Add what nodes compute, given what is loaded; return what each of them is."""
+        """Add the operations of nodes, given the loaded values; return the value of each."""
         registers: list[str] = []
         for node in nodes:
             if node.operation == "load":
@@ -286,7 +286,7 @@ class Assembly:
         return self.operation(Node(operation, dtype), dtype, list(operands), lanes)
 
     def along(self, length: int, lanes: int, unrolled: int = UNROLLED) -> Iterator[tuple[str, int]]:
-        """Yield indices that go over an axis, each with how many elements are to be taken from there on at once.
+        """Yield indices that go over an axis, each with the number of elements to take there at once.
 
         So many vectors are gone over without a loop; what is left of the axis, by vectors half as long, each time.
         """

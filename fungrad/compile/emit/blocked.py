@@ -22,11 +22,11 @@ from fungrad.core.types import ArrayType
 STRIP = 1 << 15
 """Bytes of a strip."""
 BLOCK = 84
-"""How many times the rows of a tile are copied before they meet the columns: the next cache has room for them."""
+"""Rows copied at once, in tiles, before they meet the columns: the next cache has room for them."""
 
 
 class _Panels(NamedTuple):
-    """Rows for tiles: those from a first up to a last, and after these what is left of the matrix, if `rest` is 1 and not 0."""
+    """Rows for tiles: those from a first up to a last, then the rest of the matrix if `rest` is 1."""
 
     first: str
     last: str
@@ -156,7 +156,7 @@ class Blocked(Tiles):
         return copy
 
     def _panels(self, a: Matrix, block: _Panels) -> Iterator[tuple[str, Matrix]]:
-        """Yield rows for a tile, and where they begin: as they are, or from where they are copied to, term by term."""
+        """Yield rows for a tile, and their start: in place, or copied term by term."""
         for row, rows in self._rows(block, a.rows):
             yield row, self._copy_of(a, block, row, rows) or self.part(a, row, rows, "0", a.columns)
 

@@ -1,4 +1,4 @@
-"""What loops hand on from step to step, within functions of LLVM's."""
+"""Carries of loops within functions of LLVM's."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from fungrad.compile.emit.places import Place
 from fungrad.compile.steps import Schedule
 
 SWAPPED = 1 << 12
-"""Bytes of an array from which a loop does not copy what it hands on."""
+"""Bytes of an array from which a loop alternates two buffers for it in place of copying."""
 
 
 class Handed:
-    """What a loop hands on: small arrays are copied, of large ones there are two by turns, unless the body overwrites what it takes.
+    """Carries of a loop. Small arrays are copied; large ones have two buffers in turn.
+
+    Carries that the body overwrites need neither.
 
     The inputs of the body from the one with the number `first` are the carries.
     """
@@ -37,11 +39,11 @@ class Handed:
         return self.to.given(self.to.emit(f"load ptr, ptr {slots[which]}"), x.type)
 
     def last(self) -> list[Place]:
-        """Return what was handed on last."""
+        """Return the last carries."""
         return [self._in(k, 0) for k in range(len(self.carries))]
 
     def now(self) -> tuple[list[Place], dict[int, Place]]:
-        """Return what a step takes, and where it is best to put what it gives."""
+        """Return the operands of a step, and the best places for its results."""
         self.taken = self.last()
         self.spare = [
             None if slots is None else self._in(k, 1) for k, slots in enumerate(self.slots)
@@ -50,7 +52,7 @@ class Handed:
         return self.taken, {v: x for v, x in given if x is not None}
 
     def on(self, given: list[Place]) -> None:
-        """Hand on what a step has given; what lies in what it has taken is copied first."""
+        """Hand on the results of a step; results that lie in operands are copied first."""
         to, own = self.to, {x.memory for x in self.taken}
         pairs: list[tuple[Place, Place]] = []
         for k, (target, x) in enumerate(zip(self.taken, given, strict=True)):

@@ -1,4 +1,4 @@
-"""Printing kernels whose rows lie beside each other, one element of each: sums over the first axis of an array in C order.
+"""Printing kernels that reduce the first axis: rows of the kernel are columns of a C-order array.
 
 A vector is of as many rows, which are columns of that array. Some columns, a tile, are gone over from the first element to the last, in each pass;
 what is reduced is in memory that stays in the nearest cache. So each column is added up in order, as NumPy adds them up.
@@ -22,17 +22,17 @@ TILE = 1 << 11
 ALL_TILES = 1 << 14
 """Bytes of all that is kept of a tile, at most."""
 CACHED = 1 << 18
-"""Bytes of the elements of a tile, about, if there are several passes over it: the second one finds them in a cache."""
+"""Bytes of a tile, about, if there are several passes over it: later ones find it in a cache."""
 NARROWEST = 4
 """How many vectors beside each other a tile is, at least, if there are so many."""
 DEAR = 4
-"""From how many operations on what is computed for several passes is kept, where the result will be."""
+"""Operations from which a value that several passes need is kept, in the result's place."""
 TOGETHER = 8
 """Elements of a column that are gone over at once, at most."""
 TOGETHER_NODES = 128
 """How many operations on vectors that is, at most."""
 FEWEST_TILES = 8
-"""How many tiles a kernel has, at least, of which threads may take some each."""
+"""Least number of tiles of a kernel that threads share."""
 SHARED = 1 << 23
 """How many operations on elements are worth that."""
 
@@ -54,7 +54,7 @@ class Columns(Writer):
         self.saved = self._saved()
 
     def _kept(self) -> list[int]:
-        """Return the nodes of rows that others than their own pass need: reductions, what is written, and what elements read."""
+        """Return nodes of rows that other passes need: reductions, outputs, operands of element nodes."""
         kernel = self.kernel
         kept = {output.node for output in kernel.outputs} | {*kernel.safe}
         needed = nodes_needed(kernel)
@@ -69,7 +69,7 @@ class Columns(Writer):
         return [n for n in rows if kernel.nodes[n].operation != "constant"]
 
     def _saved(self) -> dict[int, int]:
-        """Return nodes of elements that later passes need, with the output in whose place they are kept until it is written."""
+        """Return nodes of elements that later passes need, with the output in whose place they are kept."""
         kernel, stages = self.kernel, self.kernel.stages
         saved: dict[int, int] = {}
         later = {
@@ -135,7 +135,7 @@ class Columns(Writer):
         return self.along(width, lanes, unrolled=0)  # nothing overlaps, so nothing counts twice
 
     def _tile(self, index: Index, piece: Piece, first: str, width: int, lanes: int) -> None:
-        """Compute what some columns are, from the first on."""
+        """Compute a tile: some columns, from `first` on."""
         kernel = self.kernel
         for stage, (nodes, sums, writes) in enumerate(passes(kernel)):
             self.go_over(piece, [])
@@ -158,14 +158,14 @@ class Columns(Writer):
         self.go_over(None, [])
 
     def _of_row(self, number: int, j: str, lanes: int) -> str:
-        """Return what a node of rows is in a vector of a tile."""
+        """Return the value of a node of rows in a vector of a tile."""
         node = self.kernel.nodes[number]
         if node.operation == "constant":
             return splat(node.value, node.dtype, lanes)
         return self.read(self.buffers[number], j, node.dtype, lanes)
 
     def _nodes(self, nodes: list[int], index: Index, first: str, width: int, lanes: int) -> None:
-        """Compute nodes of rows, of which some are kept."""
+        """Compute nodes of rows, and keep some."""
         new = [n for n in nodes if self.kernel.nodes[n].operation not in ("constant", *REDUCTIONS)]
         if not new:
             return
@@ -238,7 +238,7 @@ class Columns(Writer):
 
 
 class _Values:
-    """What nodes are, computed so far, or asked for once."""
+    """Values of nodes, computed so far or on demand."""
 
     def __init__(self, other: Callable[[int], str]) -> None:
         self.other = other

@@ -1,4 +1,4 @@
-"""Convolutions within functions of LLVM's, place by place: neither patches nor products of matrices are in memory.
+"""Convolutions within LLVM's functions, place by place, without patches or matrix products in memory.
 
 Neighbouring places of the last axis lie in a vector, and some channels of the result share what is read: E. Georganas et al., "Anatomy of
 high-performance deep learning convolutions on SIMD architectures", 2018.

@@ -1,4 +1,4 @@
-"""Printing a kernel as CUDA's C: a thread for each element, or threads that share a row and reduce it together."""
+"""Printing a kernel as CUDA's C: a thread per element, or threads that share a row and reduce it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fungrad.compile.kernels.spaces import (
 THREADS = 256
 """Threads of a block, where each computes elements of its own."""
 BLOCKS = 2048
-"""Blocks, at most, of such: some for each multiprocessor of a large device, whose threads go on to further elements."""
+"""Most blocks of such: some for each multiprocessor, whose threads go on to further elements."""
 SHARING = 256
 """Threads that share a row, at most."""
 EACH = 4
@@ -74,7 +74,7 @@ class _Rows(Form):
         self.across = in_columns(kernel)
         sums = [n for n, node in enumerate(kernel.nodes) if node.operation in REDUCTIONS]
         self.words = max([-(-self._wide(n).itemsize // 8) for n in sums], default=1)
-        """What a reduction has in between takes, in numbers of 8 bytes."""
+        """Size of a reduction's partial results, in numbers of 8 bytes."""
         self.sharing, self.together = self._threads()
 
     def _threads(self) -> tuple[int, int]:
@@ -88,7 +88,7 @@ class _Rows(Form):
 
     @property
     def is_parted(self) -> bool:
-        """Whether several blocks are to share a row: if the rows are few and long, and one pass over them is enough."""
+        """Whether several blocks share a row: rows are few and long, and one pass over them is enough."""
         _, *later = passes(self.kernel)
         once = not any(pass_.sums or pass_.writes for pass_ in later)
         return once and blocks_share(self.count, self.length, self.across)
@@ -161,7 +161,7 @@ class _Rows(Form):
         self.do(f"const {type_} n{number} = ({type_}){self.shared(number)};")
 
     def shared(self, number: int) -> str:
-        """Return what the threads of a row have together of a reduction: they combine halves, halves of them, and so on."""
+        """Return the result of a reduction shared by the threads of a row, which combine halves repeatedly."""
         if self.sharing == 1:
             return f"s{number}"
         type_, near = c_type(self._wide(number)), self.together if self.across else 1
@@ -187,7 +187,7 @@ class _Rows(Form):
 
 
 class _Parts(_Rows):
-    """Several blocks share a row, and others combine what they give."""
+    """Several blocks share a row, and others combine their results."""
 
     def __init__(self, kernel: Kernel, name: str) -> None:
         super().__init__(kernel, name)
@@ -197,7 +197,7 @@ class _Parts(_Rows):
         self.sums: list[int] = []
 
     def _combined_at(self, number: int) -> str:
-        """Return the address of what the parts of rows give of a reduction."""
+        """Return the address of a reduction's partial results of rows."""
         start = self.sums.index(number) * self.count * self.parts * self.words
         return f"(({c_type(self._wide(number))}*)(scratch + {start}))"
 
@@ -227,7 +227,7 @@ class _Parts(_Rows):
         return self.function(name, threads, True)
 
     def _of_rows(self, name: str) -> str:
-        """Return the function that reduces what parts give."""
+        """Return the function that reduces the results of parts."""
         self.here = {}
         self.across, self.sharing, self.together = False, SHARING, 1
         self._place("blockIdx.x")

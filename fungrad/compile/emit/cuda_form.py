@@ -71,7 +71,7 @@ class Form:
         self.do("}")
 
     def function(self, name: str, threads: int, scratch: bool = False) -> str:
-        """Return the definition of a function, of the lines so far. Blocks of so many threads run it, so they are to have registers for all."""
+        """Return the definition of a function of the lines so far, for blocks of so many threads."""
         kernel = self.kernel
         apart = "" if kernel.over else " __restrict__"
         over = {*kernel.over.values()}
@@ -105,7 +105,7 @@ class Form:
             self.here[a] = f"i{a}"
 
     def _offset(self, terms: Sequence[tuple[str, int]], first: int = 0) -> str:
-        """Return the sum of places, each of which counts so many elements."""
+        """Return the sum of places, each times its number of elements."""
         summands = []
         for place, step in terms:
             if step and place != "0":

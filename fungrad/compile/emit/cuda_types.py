@@ -1,4 +1,4 @@
-"""Types, numbers and operations of kernels in the C that compilers for CUDA and for the host read alike."""
+"""Types, numbers and operations of kernels in a C that compilers for CUDA and for the host share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ typedef unsigned short half_bits;
 typedef struct { float re, im; } complex64;
 typedef struct { double re, im; } complex128;
 """
-"""What the text of kernels begins with."""
+"""Start of the text of kernels."""
 
 _HALVES = {
     "widened_f2": 'float widened_f2(half_bits x) { float y; asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x)); return y; }',
@@ -55,7 +55,7 @@ _FLOATS = {
   return d > 0 ? x + scale * log1p{f}(exp2{f}(-d)) : d <= 0 ? y + scale * log1p{f}(exp2{f}(d)) : d;
 }}""",
 }
-"""Functions that C has not, or otherwise: a maximum is NaN if an operand is; logarithms of sums are NumPy's."""
+"""Functions that C lacks, or has otherwise: maxima with NaNs, and NumPy's logarithms of sums."""
 
 _BITS = "{to} {name}({of} x) {{ union {{ {of} x; {to} y; }} u; u.x = x; return u.y; }}"
 
@@ -67,7 +67,7 @@ _OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "quot": "/", "rem"
 _OPERATORS |= {"or": "|", "xor": "^", "shl": "<<", "shr": ">>", "eq": "==", "ne": "!=", "lt": "<"}
 _OPERATORS |= {"le": "<=", "gt": ">", "ge": ">="}
 _WRAPPING = frozenset(["add", "sub", "mul", "shl"])
-"""Operations of integers in which C leaves open what becomes of numbers out of range, unless these are unsigned."""
+"""Operations that C defines for out-of-range results only on unsigned integers."""
 
 
 def c_type(dtype: DType) -> str:
@@ -109,7 +109,7 @@ def literal(value: Any, dtype: DType) -> str:
 
 
 def operation(node: Node, dtypes: Sequence[DType], operands: Sequence[str]) -> str:
-    """Return what an operation computes of operands of these dtypes, which are names."""
+    """Return the expression of an operation on operands of these dtypes, given by name."""
     name, dtype = node.operation, node.dtype
     of = dtypes[0]
     if name == "convert":
@@ -168,12 +168,12 @@ def _converted(of: DType, to: DType, x: str) -> str:
 
 
 def accumulated_in(operation: str, dtype: DType) -> DType:
-    """Return the dtype of partial results of a reduction: sums of float32 are of float64, and rounded once."""
+    """Return the dtype of partial results: sums of float32 are of float64, and rounded once."""
     return F8 if operation == "reduce_sum" and dtype == F4 else dtype
 
 
 def prelude(text: str) -> str:
-    """Return what the `text` of kernels needs before it."""
+    """Return the definitions that the `text` of kernels needs before it."""
     helpers = [f"DEVICE {of}" for name, of in _helpers() if f"{name}(" in text]
     halves = [f"DEVICE {of}" for name, of in _HALVES.items() if f"{name}(" in text]
     if halves:

@@ -1,4 +1,4 @@
-"""Linear systems of more equations, within functions of LLVM's: LAPACK factors their matrices, what is triangular is solved here.
+"""Larger linear systems within LLVM's functions: LAPACK factors, and triangles are solved here.
 
 A matrix is factored as its transpose, since LAPACK reads columns one after the other. What it finds singular ends the function, and what is so but for
 rounding, too: NumPy's functions say which it is. OpenBLAS solves for several right-hand sides on threads, which LAPACK is not asked for therefore.
@@ -31,7 +31,7 @@ PIVOTS = np.dtype(np.int32)
 
 
 def fail_if_lost(to: Function, x: str, of: str, n: int, dtype: DType) -> None:
-    """Fail if nothing but rounding may be left of a number: what that makes of it is for LAPACK to say."""
+    """Fail if nothing but rounding may be left of a number, whose meaning LAPACK decides."""
     least = to.compute("mul", dtype, of, literal(4 * n * np.finfo(dtype).eps, dtype))
     to.fail_if(to.compared("ole", dtype, 1, to.compute("abs", dtype, x), least))
 
@@ -49,7 +49,7 @@ def _called(to: Function, name: str, *arguments: Place) -> None:
 
 
 def _factored(to: Function, a: Place, factors: Place, pivots: Place) -> None:
-    """Factor the transpose as P L U: in C order, what is left is that of L and U."""
+    """Factor the transpose as P L U, which is stored in C order as L and U."""
     n, dtype = a.type.shape[0], a.type.dtype
     to.move(factors, a)
     size = to.number(n, PIVOTS)
@@ -165,7 +165,7 @@ def cholesky(
 
 
 def _of_diagonal(dtype: DType, n: int, logarithm: bool) -> Kernel:
-    """Return the kernel of the product of signs, and the sum of logarithms of absolute values; of their determinant, if not `logarithm`."""
+    """Return the kernel of a diagonal's sign and sum of logarithms, or else of its determinant."""
     names = Namespace()
     x = names.node("load", dtype, value=0)
     sign = names.node("reduce_prod", dtype, names.copysign(names.constant(1, dtype), x))
@@ -216,7 +216,7 @@ def factorize(
 def solve_factored(
     to: Function, primitive: SolveFactored, operands: Sequence[Place], targets: Targets
 ) -> list[Place]:
-    """Write the solution of a system of which there are the factors."""
+    """Write the solution of a system whose factors are given."""
     factors, pivots, b = operands
     solution = _solved(to, factors, pivots, cast(to, b, factors.type.dtype), primitive.turned)
     return [cast(to, solution, primitive.dtype, targets[0])]
@@ -242,9 +242,9 @@ SYSTEMS: dict[type[Primitive], Callable[..., None]] = {
     Det: determinant,
     Slogdet: determinant,
 }
-"""What computes the results for one matrix."""
+"""Writers of results for one matrix."""
 SHARED: dict[type[Primitive], Callable[..., list[Place]]] = {
     Factorize: factorize,
     SolveFactored: solve_factored,
 }
-"""What computes with factors that several systems share."""
+"""Writers of results from factors that several systems share."""

@@ -1,4 +1,4 @@
-"""Which primitives can be in a function of LLVM's, and what writes them there."""
+"""Primitives that LLVM's functions can hold, and their writers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OF_TRUTHS = {
     "reduce_sum": "reduce_or",
     "reduce_prod": "reduce_and",
 }
-"""What reductions of numbers are for booleans."""
+"""Reductions of booleans, by those of numbers."""
 WIDE = 4
 """Elements from which rows are added up one after the other."""
 
@@ -71,7 +71,7 @@ def _systems() -> ModuleType:
 def computed(
     to: Function, primitive: Primitive, operands: list[Place], targets: Targets
 ) -> list[Place]:
-    """Write what computes the results of a primitive that is no kernel.
+    """Write the results of a primitive that is no kernel.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def computed(
 
 
 def updated(to: Function, primitive: Primitive, target: Place, operands: Sequence[Place]) -> None:
-    """Write what turns an array that dies into the result."""
+    """Write the update of an array that dies into the result."""
     if (update := UPDATES.get(type(primitive))) is None:
         raise Unsupported(f"{primitive} in place")
     update(to, primitive, target, operands)

@@ -1,4 +1,4 @@
-"""What there is while a schedule is written as a function of LLVM's: places of registers, and those that results are wanted in."""
+"""State of writing a schedule as a function of LLVM's: places of registers, wanted places of results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Registers = dict[int, Place]
 
 
 class Frame:
-    """What the steps of a schedule have so far."""
+    """Places of a schedule's steps so far."""
 
     def __init__(self, steps: Schedule, registers: Registers, wanted: Registers) -> None:
         self.types = steps.types

@@ -1,4 +1,4 @@
-"""What the rules of primitives ask of the function that they are written into."""
+"""Interface of the function that rules of primitives write into."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ class Function(Places):
         raise NotImplementedError
 
     def kernel(self, kernel: Kernel, operands: Sequence[Place], targets: Targets) -> list[Place]:
-        """Run a kernel on what lies where it lies."""
+        """Run a kernel on operands in place."""
         raise NotImplementedError
 
     @contextlib.contextmanager
     def in_parts(self, count: int) -> Iterator[str]:
-        """Run what is added within for each of so many parts, which threads may share if there is nothing else to do."""
+        """Run the code added in the block for each of so many parts, which threads may share."""
         with self.in_spans(count) as (first, last), self.loop(last, first) as part:
             yield part
 
     def in_spans(self, count: int) -> AbstractContextManager[tuple[str, str]]:
-        """Run what is added within for some of so many parts, those that a thread takes: from a first up to a last."""
+        """Run the code added in the block for the parts of a thread: from a first up to a last."""
         return contextlib.nullcontext(("0", str(count)))
 
     def within(self, index: str, length: int) -> str:

@@ -1,4 +1,4 @@
-"""Printing a kernel as LLVM's assembly: loops over rows, and in each row one loop over vectors for each pass."""
+"""Printing a kernel as LLVM's assembly: loops over rows, and within one loop over vectors per pass."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ UNROLLED = 4
 UNROLLED_NODES = 128
 """How many operations on vectors a round has, at most: registers are few."""
 CHAIN, CHAIN_NODES = 16, 512
-"""Operations from which on one after the other is a chain, and how many a round of several has, at most."""
+"""Length of a chain of dependent operations, and most operations in a round of several vectors."""
 BLOCK = 1 << 13
-"""Elements of which sums are added up one after the other, per lane; the sums of blocks are added in pairs."""
+"""Elements per lane whose sums are added one after the other; sums of blocks are added in pairs."""
 SPILLED = 1 << 13
-"""Bytes of a row up to which what a later pass needs is kept, if that takes `DEAR` operations."""
+"""Bytes of a row up to which a value for later passes is kept, if it takes `DEAR` operations."""
 ALL_SPILLED = 1 << 16
 """Bytes of all that is kept: it is on the stack, and those of threads can be small."""
 DEAR = 4
@@ -154,7 +154,7 @@ class _Rows(Writer):
             self.label(rest)
 
     def _blocks(self, piece: Piece, lanes: int, parted: bool, place: Any, push: Any) -> int:
-        """Go over a piece in blocks, and in them in rounds of several vectors; return how many elements that are."""
+        """Go over a piece in blocks of rounds of several vectors; return how many elements that covers."""
         block = self._block(lanes)
         if not (blocks := piece.length // block):
             return 0
@@ -176,7 +176,7 @@ class _Rows(Writer):
                 place(self.plus(start, k * lanes), lanes=lanes)
 
     def _rest(self, piece: Piece, done: int, lanes: int, sums: bool, place: Any) -> None:
-        """Go over what is left of a piece: rounds, then single vectors, then one that overlaps."""
+        """Go over the rest of a piece: rounds, then single vectors, then one that overlaps."""
         rounds = lanes * self.unrolled
         first, length = piece.first, piece.length
         if count := (length - done) // rounds:
@@ -222,12 +222,12 @@ class _Rows(Writer):
         return kept
 
     def _row_buffer(self, number: int) -> str:
-        """Return the address of memory for what a node is along a row."""
+        """Return the address of memory for a node's values along a row."""
         length, dtype = math.prod(self.kernel.inner_shape), self.kernel.nodes[number].dtype
         return self.allocate(f"[{length} x {scalar_type(dtype, True)}]")
 
     def _is_chain(self) -> bool:
-        """Whether operations wait for one another, so that several vectors take as long as one if they are computed side by side."""
+        """Whether operations wait for one another, so that several vectors side by side take no longer."""
         depth: dict[int, int] = {}
         for number in self.cone:
             operands = self.kernel.nodes[number].operands
@@ -244,7 +244,7 @@ class _Rows(Writer):
         lanes: int,
         skipped: int,
     ) -> None:
-        """Compute, reduce and write the elements of some vectors, side by side; reductions leave out the first `skipped`."""
+        """Compute, reduce and write some vectors side by side; reductions leave out the first `skipped`."""
         kernel = self.kernel
         shared: dict[int, str] = {}
 

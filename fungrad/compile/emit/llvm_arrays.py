@@ -1,4 +1,4 @@
-"""Printing what checks arrays of NumPy's that are given, and makes those that are results, as LLVM's assembly: a part of the runtime."""
+"""Printing the runtime's checks of NumPy arrays and creation of results, as LLVM's assembly."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ USUAL, RECYCLING = "usual allocator", "recycling"
 
 
 class Layout(NamedTuple):
-    """Where things lie in objects of this Python: the class of an object, and what is behind its head."""
+    """Positions within this Python's objects: the class, and fields behind the head."""
 
     class_: int
     head: int

@@ -1,4 +1,4 @@
-"""Printing functions that Python calls, with arrays of NumPy's, as LLVM's assembly: what a program takes and gives, for the runtime to read."""
+"""Printing the functions that Python calls with NumPy arrays, as LLVM's assembly for the runtime."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def call_assembly(
     most: int = 1,
     least: int | None = None,
 ) -> str:
-    """Return the definition of `name`, a function with the calling convention METH_FASTCALL, that runs ``@kernel``.
+    """Return the definition of `name`, a METH_FASTCALL function that runs ``@kernel``.
 
     That is given the bytes of `workspace`. Of `most` threads as many as are worth it take a `share` of its parts each time. Results of `least`
     bytes and more are in memory that is used again.

@@ -1,4 +1,4 @@
-"""Printing a kernel that reduces everything as one of parts, each of which any thread may do, and what reduces their results."""
+"""Printing a full reduction as parts for threads, and as a reduction of their results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ALIGNED = 64
 
 
 def partial_assembly(kernel: Kernel, partial: Partial, name: str) -> tuple[KernelText, int]:
-    """Return a kernel in parts as LLVM's assembly, and how many bytes of memory it is to be given for what they give.
+    """Return a kernel in parts as LLVM's assembly, and the bytes needed for their results.
 
     The function `name` does parts, and ``@finish<name>``, once all are done, what is left.
     """

@@ -1,4 +1,4 @@
-"""What all modules of LLVM's assembly begin with: the table of addresses, and functions that are called by it."""
+"""Start of all modules of LLVM's assembly: the table of addresses, and functions called through it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from collections.abc import Set
 from fungrad.compile.lapack import SIGNATURES
 
 INTERRUPTED = "@interrupted"
-"""The function that says whether a loop is to end: since the user wants it, or since NumPy's functions would warn. It takes where the
-state of the thread is, if others may run meanwhile."""
+"""The function that says whether a loop must end: for the user, or for a warning of NumPy's.
+
+It takes the position of the thread's state, if other threads may run meanwhile.
+"""
 STOPPED = 256
-"""What a function returns if an exception has been set: no sum of flags."""
+"""Return value of a function that has set an exception: no sum of flags."""
 
 
 class Table:
-    """The addresses that code refers to, by name: places of one array, which is filled where the code is loaded."""
+    """Addresses used by code, by name: places of one array, which is filled where code is loaded."""
 
     def __init__(self) -> None:
         self.places: dict[str, int] = {}

@@ -16,15 +16,15 @@ LEAST = 1 << 18
 LARGE = 1 << 22
 """Bytes from which the system is told, and NumPy asks for large pages."""
 MOST, MOST_UNTOLD = 1 << 28, 1 << 26
-"""Bytes of what is kept at once, and up to which it may be what the system is not told of."""
+"""Most bytes kept at once, and most bytes kept without telling the system."""
 SLOTS = 64
 HEAD = 64
 PAGE = 1 << 12
 LARGE_PAGES, TAKEN_BACK = 14, 8
-"""What Linux calls MADV_HUGEPAGE and MADV_FREE."""
+"""Linux's MADV_HUGEPAGE and MADV_FREE."""
 FUNCTIONS = ("malloc", "free", "madvise")
 HANDLER, GIVE_BACK, KEPT, TABLE = "handler", "give_back", "kept", "table"
-"""What others refer to: the structure PyDataMem_Handler, a function that frees what is kept, how many bytes that is, and where addresses go."""
+"""Names for others: the handler, the function that frees kept memory, its size, the address table."""
 
 _TEXT = """
 @slots = internal global [%(slots)d x ptr] zeroinitializer, align 64

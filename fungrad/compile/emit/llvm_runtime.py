@@ -1,4 +1,4 @@
-"""Printing what every call of machine code goes through, as LLVM's assembly: it is compiled once, and code of programs calls it.
+"""Printing the runtime that every call of machine code goes through, compiled once.
 
 `call` is what Python's calls end up in. It reads what `llvm_call` says of a program's operands and results: it checks what it is given (class, dtype,
 shape), copies what does not lie in C order, makes the results, and runs a kernel. Where something is not as it should be, or a floating-point error has
@@ -14,7 +14,7 @@ from fungrad.compile.emit.llvm_prelude import PRELUDE, STOPPED, Table, declarati
 from fungrad.compile.emit.llvm_threads import flags_read, running
 
 FUNCTIONS = ("call", "interrupted")
-"""What others call."""
+"""Functions for others to call."""
 WAITING = "waiting"
 """The number of threads that have been started and have not begun."""
 _INTERRUPTED = """
@@ -303,7 +303,7 @@ failed:
 
 
 def runtime_assembly(layout: Layout, x86: bool, head: int) -> tuple[str, Table]:
-    """Return the functions `FUNCTIONS`, and the addresses they refer to; what is said of a kernel begins with `head` numbers."""
+    """Return the functions `FUNCTIONS` and their addresses; `head` numbers begin a kernel's description."""
     table = Table()
     fields = {
         "stopped": STOPPED,

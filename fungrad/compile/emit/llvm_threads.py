@@ -1,4 +1,4 @@
-"""Printing what runs a kernel, on one thread or on several, and tells whether floating-point errors have come up: a part of the runtime.
+"""Printing the runtime's execution of a kernel on one or several threads, with floating-point flags.
 
 Threads are started for each kernel: that takes some 20 us, needs no pool that a fork could break, and a kernel is cut only if it takes several
 times as long. Each takes a share of what is left, and another one when it has done that: so the one that asked does it all where no thread
@@ -20,11 +20,11 @@ SHARES = 8
 """Shares for each thread, if there are as many parts, and nothing is to be made ready for each share."""
 
 MOST_WAITING = 8
-"""Threads that have been started and have not begun: if there are more, processors are short, and no more are started."""
+"""Threads started but not begun, beyond which no more are started: processors are short."""
 SPINS = 400
-"""How many times the one that asked looks whether the last shares are done before it sleeps between looks,"""
+"""How often the asking thread looks whether the last shares are done before it sleeps between looks."""
 NAP = 20
-"""for so many microseconds."""
+"""Microseconds of such a sleep."""
 
 
 def threads_for(kernel: Function, parts: int, most: int) -> int:
@@ -214,8 +214,11 @@ finishing:
   ret i32 %%both
 }
 """
-"""Of a task, `@shares` reads operands, outputs, the kernel, how many parts there are, how many it takes at once, and the first that is left; it notes
-errors, and how many parts are done. Whoever holds the task last frees it."""
+"""Code of a task: `@shares` takes parts until none is left, and notes errors and finished parts.
+
+It reads operands, outputs, the kernel, the number of parts, how many it takes at once, and the first that is left.
+Whoever holds the task last frees it.
+"""
 
 
 def flags_read(table: Table, x86: bool) -> str:
@@ -247,7 +250,7 @@ def flags_cleared(table: Table, x86: bool) -> str:
 
 
 def running(table: Table, x86: bool) -> str:
-    """Return ``@run``, which runs all parts of a kernel, and what has to come after them; it returns 0 if all is well."""
+    """Return ``@run``, which runs all parts of a kernel and the code after them; 0 means success."""
     fields = {
         "flags_read": flags_read(table, x86),
         "flags_cleared": flags_cleared(table, x86),

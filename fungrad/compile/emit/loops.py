@@ -12,10 +12,10 @@ from fungrad.compile.emit.pieces import Definition, Line, define, safe_names, ta
 from fungrad.compile.steps import Schedule, While
 
 ROUNDS = "_rounds"
-"""The global that a loop calls for what it goes over (`compile.tiers.rounds`)."""
+"""Global that gives a loop its rounds (`compile.tiers.rounds`)."""
 
 Inline: TypeAlias = Callable[[Schedule, Sequence[str], Iterator[str]], tuple[list[Line], list[str]]]
-"""Gives the lines that run a schedule on what has these names, and expressions of the results; other names are fresh."""
+"""Signature: a schedule, names of its inputs and fresh names to lines and expressions of results."""
 
 
 def loop_function(
@@ -59,7 +59,7 @@ def while_function(name: str, step: While, inline: Inline) -> Definition:
 
 
 def _ending(carried: Sequence[str], body: Schedule, first: int) -> str:
-    """Return the statement that returns the last carries, in C order; `first` of them is that of the body's inputs."""
+    """Return the statement that returns the last carries, in C order; the body's first is `first`."""
     returned = []
     for name, register in zip(carried, body.inputs[first:], strict=False):
         several = len(body.types[register].shape) > 1
@@ -68,7 +68,7 @@ def _ending(carried: Sequence[str], body: Schedule, first: int) -> str:
 
 
 def _handing_on(carried: Sequence[str], returned: Sequence[str]) -> list[Line]:
-    """Return the line that makes what a step has returned the carries of the next."""
+    """Return the line that makes a step's results the carries of the next."""
     changed = [(a, b) for a, b in zip(carried, returned, strict=True) if a != b]
     if not changed:
         return []

@@ -134,7 +134,7 @@ def hand_on(
 
 
 def targets(names: Sequence[str]) -> str:
-    """Return `names` as what a sequence is assigned to, or a tuple of them."""
+    """Return `names` as the target of an assignment from a sequence, or a tuple."""
     return ", ".join(names) + ("," if len(names) == 1 else "")
 
 

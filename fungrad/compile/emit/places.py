@@ -1,4 +1,4 @@
-"""Arrays in the memory of a function of LLVM's: where they lie, what is a view of what, and moving elements between them."""
+"""Arrays in the memory of LLVM's functions: positions, views, and moves of elements."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STACK = 1 << 15
 LARGEST_CONSTANT = 1 << 16
 """Bytes of a constant that is written into the program."""
 LABELLED = 1 << 22
-"""Elements up to which it is looked up what is a view."""
+"""Elements up to which views are looked up."""
 
 
 class Unsupported(Exception):
@@ -30,7 +30,7 @@ class Unsupported(Exception):
 
 
 class Place(NamedTuple):
-    """An array in memory: where its first element is, how many elements neighbours are apart, and what memory it is in."""
+    """An array in memory: first element, distances of neighbours, and the memory it is in."""
 
     pointer: str
     type: ArrayType
@@ -144,12 +144,12 @@ class Places(Assembly):
         return self.part(place, "0", shape, strides)
 
     def row(self, place: Place, index: str) -> Place:
-        """Return what lies at an index of the first axis."""
+        """Return the place of a row."""
         offset = self.offset([(index, place.strides[0])])
         return self.part(place, offset, place.type.shape[1:], place.strides[1:])
 
     def viewed(self, place: Place, function: Callable[[Any], Any]) -> Place | None:
-        """Return what a function of NumPy's arrays that moves elements makes of one; None if that is no view."""
+        """Return the place of a function that moves elements, if its result is a view; else None."""
         if place.type.size > LABELLED:
             raise Unsupported(f"a view of {place.type}")
         offsets = np.asarray(function(_offsets(place.type.shape, place.strides)))
@@ -232,7 +232,7 @@ class Places(Assembly):
                 self.write(value, dtype, target.pointer, places[0], lanes)
 
     def together(self, how: str, dtype: DType, x: str, y: str, lanes: int) -> str:
-        """Add what an operation gives of two numbers, as NumPy's function does."""
+        """Add an operation of two numbers, with the meaning of NumPy's function."""
 
         def function(s: Scalars, *operands: Scalar) -> Scalar:
             return s.arithmetic(how, *operands, kinds="biuf")
@@ -242,7 +242,7 @@ class Places(Assembly):
     def recorded(
         self, function: Callable[..., Scalar], dtype: DType, values: Sequence[str], lanes: int
     ) -> str:
-        """Add what a function gives of numbers of one dtype, given what records it, and the numbers."""
+        """Add a recorded function of numbers of one dtype."""
         scalars = Stored()
         operands = [scalars.node("load", dtype, value=k) for k in range(len(values))]
         try:

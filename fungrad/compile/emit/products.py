@@ -23,9 +23,9 @@ from fungrad.compile.processor import VECTOR_BYTES
 from fungrad.primitives.contraction import DotGeneral
 
 ROWS, VECTORS = 4, 2
-"""How many elements of the first operand meet how many vectors of the second one at once: their sums stay in registers."""
+"""Rows and vectors of columns that meet at once: their sums stay in registers."""
 TERMS = 512
-"""Terms of sums that are added up by themselves: what they are of stays in a cache, and rounding grows no further."""
+"""Terms of sums that are added up apart: the operands stay in a cache, and rounding grows no further."""
 
 
 def dot_general(

@@ -86,7 +86,7 @@ def python_lines(schedule: Schedule) -> Listing:
 
 
 class _Module:
-    """The functions printed so far, and what they refer to."""
+    """Functions printed so far, and their references."""
 
     def __init__(self) -> None:
         self.bindings: dict[str, Any] = {}
@@ -121,7 +121,7 @@ class _Module:
         return self._once(key, lambda name: (while_function(name, step, self.inline),))
 
     def _once(self, key: tuple[Any, ...], make: Callable[[str], Sequence[Definition]]) -> str:
-        """Return the name of what is printed by `key`, which begins with its kind; `make` prints it, given the name."""
+        """Return the name of the text printed for `key`, which begins with its kind; `make` prints it."""
         if key not in self.named:
             name = self.named[key] = f"_{key[0]}{len(self.named)}"
             self.define(make(name))
@@ -130,7 +130,7 @@ class _Module:
     def inline(
         self, schedule: Schedule, inputs: Sequence[str], fresh: Iterator[str]
     ) -> tuple[list[Line], list[str]]:
-        """Return the lines that compute of `inputs` what a schedule does, and expressions of the results.
+        """Return the lines that run a schedule on `inputs`, and expressions of the results.
 
         Those of a long schedule call a function of its own.
         """
@@ -143,7 +143,7 @@ class _Module:
 
 
 class _Printer:
-    """Prints one schedule; its inputs have the names `inputs`, if there are any, and others those that are `fresh`."""
+    """Printer of one schedule; inputs have the names `inputs`, if any, and others `fresh` ones."""
 
     def __init__(
         self,
@@ -173,7 +173,7 @@ class _Printer:
         return Listing(tuple(parameters), self.body, tuple(results), read, self.bindings)
 
     def _see_order(self) -> None:
-        """Print what tells whether inputs lie in C order, if a step asks."""
+        """Print the test whether inputs lie in C order, if a step asks."""
         asked = {v for step in self.schedule.steps if isinstance(step, Into) for v in step.in_order}
         if asked:
             names = tuple([self._name(r) for r in self.schedule.inputs if r in asked])
@@ -199,7 +199,7 @@ class _Printer:
                 self._operation(step)
 
     def _operation(self, step: Call | Into | Assign) -> None:
-        """Print a step that computes what one equation does."""
+        """Print a step that computes one equation."""
         primitive = step.primitive
         reads = self._locals([operand.register for operand in step.operands])
         origin = primitive, step.source
@@ -260,7 +260,7 @@ class _Printer:
         self._line(text, None, reads, (name,))
 
     def _rows(self, rows: Rows, register: int) -> str:
-        """Return the view whose rows are what each round of a loop takes or fills."""
+        """Return the view whose rows are read or filled by a loop's rounds."""
         name, shape = self._bound(register), self.schedule.types[register].shape
         if (rows.start, rows.stop) != (0, shape[0]):
             name = f"{name}[{rows.start}:{rows.stop}]"

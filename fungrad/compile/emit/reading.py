@@ -1,4 +1,4 @@
-"""Writing what a kernel reads as LLVM's assembly, and in which parts of a row which reads count."""
+"""Writing a kernel's reads as LLVM's assembly, and the parts of a row where they count."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fungrad.compile.kernels.operations import BOOL, DType, Node
 from fungrad.compile.kernels.spaces import Axis, axes_of, boxes, cone_of, strides
 
 NEAR = 4
-"""Elements that neighbours may be apart so that all between them are read, and those in between left out."""
+"""Distance of neighbours up to which everything between is read, and then dropped."""
 I64 = np.dtype(np.int64)
 
 Index = list[tuple[Axis, str]]
@@ -138,13 +138,13 @@ class Reading(Reductions):
         return self.emit(f"add i64 {index}, {number}") if number else index
 
     def go_over(self, piece: Piece | None, roots: list[int]) -> None:
-        """Note what is to be computed of a piece, and which of it is the same."""
+        """Note the nodes to be computed of a piece, and which of them are the same."""
         self.piece = piece
         self.alike = self._same()
         self.cone = cone_of(self.kernel, roots, self.spilled, self.alike)
 
     def read_early(self, arrays: set[int], index: Index, lanes: int) -> None:
-        """Read what the last vector overlaps of arrays that are written over."""
+        """Read the part that the last vector overlaps, of arrays that are written over."""
         kernel = self.kernel
         loads = [n for n in self.cone if kernel.nodes[n].operation == "load"]
         self.early = {
@@ -196,7 +196,7 @@ class Reading(Reductions):
         return sorted(parts, key=lambda piece: -piece.length)
 
     def _same(self) -> dict[int, int]:
-        """Return the nodes that are the same as others, as what they choose by is known of the piece."""
+        """Return nodes equal to others, because the piece decides their choice."""
         nodes, same = self.kernel.nodes, dict[int, int]()
         for number, node in enumerate(nodes):
             if node.operation == "select" and nodes[node.operands[0]].operation == "inside":

@@ -21,7 +21,7 @@ class Reductions(Assembly):
         self.totals: dict[int, tuple[str, str | None]] = {}  # and the total; sums in pairs count
 
     def begin(self, number: int, lanes: int, at_once: bool) -> None:
-        """Allocate and fill what a reduction accumulates in: a vector, and the total of the vectors of all blocks."""
+        """Allocate and fill a reduction's accumulators: a vector, and the total of the vectors of blocks."""
         node = self.kernel.nodes[number]
         dtype, one = node.dtype, scalar_type(node.dtype)
         first = identity(node.operation, dtype)
@@ -56,7 +56,7 @@ class Reductions(Assembly):
         self.do(f"store {type_} {self.combined(node, before, value, lanes)}, ptr {place}")
 
     def _widened(self, node: Node, value: str, lanes: int, wide: int) -> str:
-        """Return a vector with further lanes, of what the reduction begins with."""
+        """Return a vector with further lanes of the reduction's identity."""
         dtype, one = node.dtype, scalar_type(node.dtype)
         first = identity(node.operation, dtype)
         if lanes == 1:
@@ -68,7 +68,7 @@ class Reductions(Assembly):
         return self.emit(f"shufflevector {type_} {value}, {others}, <{wide} x i32> <{mask}>")
 
     def push(self, sums: list[int], lanes: int) -> None:
-        """Add what the vectors of a block hold to the totals, and empty them."""
+        """Add the vectors of a block to the totals, and empty them."""
         for number in sums:
             node, place = self.kernel.nodes[number], self.sums[number]
             dtype = node.dtype
@@ -92,7 +92,7 @@ class Reductions(Assembly):
 
 
 def sums_assembly(one: str) -> str:
-    """Return the functions that add numbers in pairs, as a binary counter is carried, and that give the total."""
+    """Return the functions that add numbers in pairs, as a binary counter carries, and give the total."""
     return f"""
 define internal void @push_{one}(ptr %stack, ptr %count, {one} %value) alwaysinline {{
 entry:

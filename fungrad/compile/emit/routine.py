@@ -1,4 +1,4 @@
-"""Printing a schedule of small arrays as one function of LLVM's: loops and branches too, kernels within it, nothing of Python's.
+"""Printing a schedule of small arrays as one function of LLVM's, with loops, branches and kernels.
 
 Registers are places in memory of known shapes and strides; LLVM keeps small ones in the processor's registers. What the
 schedule says of memory holds here too: views show what they are of, assignments overwrite. Where something cannot be
@@ -48,7 +48,7 @@ CHECKED = 1 << 20
 """Lines of LLVM's that are run, about, until somebody looks whether the user wants to interrupt."""
 
 IN_REGISTERS = 1 << 6
-"""Bytes of a result up to which it is computed on the stack, and given at the end: LLVM keeps it in registers, through the steps of a loop, say."""
+"""Bytes of a result up to which it is computed on the stack, in registers, and written at the end."""
 
 
 class RoutineWriter(Function):
@@ -133,7 +133,7 @@ class RoutineWriter(Function):
         return f"{what}.{self.labels}"
 
     def go(self, label: str) -> None:
-        """Go to what follows a label, and let that follow."""
+        """Jump to a label, and begin it."""
         self.do(f"br label %{label}")
         self.label(label)
 
@@ -147,7 +147,7 @@ class RoutineWriter(Function):
         self.label(good)
 
     def _tick(self, since: int) -> None:
-        """Look from time to time whether the user wants to interrupt a loop, of which the lines `since` a number are a round."""
+        """Look from time to time for an interrupt; lines `since` a number are a round of the loop."""
         cost = len(self.lines) - since
         before = self.emit("load i64, ptr %ticks")
         now = self.emit(f"add i64 {before}, {cost}")
@@ -167,7 +167,7 @@ class RoutineWriter(Function):
     def _run(
         self, steps: Schedule, inputs: Sequence[Place], wanted: Mapping[int, Place]
     ) -> list[Place]:
-        """Run a schedule; what registers hold that are `wanted` somewhere is best computed there."""
+        """Run a schedule; registers that are `wanted` somewhere are best computed there."""
         frame = Frame(steps, dict(zip(steps.inputs, inputs, strict=True)), dict(wanted))
         for v, value in steps.constants.items():
             frame.registers[v] = self.constant(value)
@@ -233,7 +233,7 @@ class RoutineWriter(Function):
                 registers |= dict(zip(step.results, results, strict=True))
 
     def _wanted(self, v: int, frame: Frame) -> Place | None:
-        """Return where what a register will hold is wanted: what is to be padded, amid the padding, which is there then."""
+        """Return the wanted place of a register, such as amid its padding."""
         pad = frame.padding.get(v)
         if pad is None or v in frame.wanted or pad.operands[1].register not in frame.registers:
             return frame.wanted.get(v)
@@ -264,7 +264,7 @@ class RoutineWriter(Function):
         return computed(self, primitive, operands, targets)
 
     def kernel(self, kernel: Kernel, operands: list[Place], targets: Targets) -> list[Place]:
-        """Run a kernel on what lies where it lies."""
+        """Run a kernel on operands in place."""
         arrays = [operands[kernel.array_of(k)] for k in range(len(kernel.operands))]
         accesses = tuple(
             [

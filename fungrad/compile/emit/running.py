@@ -1,4 +1,4 @@
-"""Primitives that go along an axis, each step after the one before, within functions of LLVM's: running sums, recurrences, positions of extrema."""
+"""Primitives along an axis, step by step, in LLVM's functions: running sums, recurrences, argmax."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fungrad.primitives.cumulative import CumMax, CumMin, CumProd, CumSum, Linea
 from fungrad.primitives.reductions import ArgMax, ArgMin
 
 COMBINED = {CumSum: "add", CumProd: "mul", CumMax: "max", CumMin: "min"}
-"""What is done with the element before."""
+"""Operation with the element before."""
 ORDERED = (CumMax, CumMin, ArgMax, ArgMin)
 RUNNING = (*COMBINED, LinearRecurrence, ArgMax, ArgMin)
 """The primitives that have a form here."""
@@ -33,7 +33,7 @@ def has_form(primitive: Primitive, operand: ArrayType) -> bool:
 def computed(
     to: Function, primitive: Any, operands: Sequence[Place], targets: Targets
 ) -> list[Place]:
-    """Write what computes the result."""
+    """Write the result."""
     if not has_form(primitive, operands[0].type):
         raise Unsupported(f"{primitive} of {operands[0].type}")
     if isinstance(primitive, (ArgMax, ArgMin)):

@@ -1,4 +1,4 @@
-"""Triangular systems within functions of LLVM's, of as many equations as there are: loops, with vectors along rows or columns.
+"""Triangular systems within LLVM's functions: loops, with vectors along rows or columns.
 
 Golub and Van Loan, Matrix Computations (4th ed., 2013), section 3.1: by rows, and for many right-hand sides, each step adds multiples of all
 rows that are solved; by columns it takes the multiple of one from all that are left.
@@ -21,7 +21,7 @@ VECTORS = 8
 
 
 class Triangle(NamedTuple):
-    """A triangular matrix: an array of which one triangle counts, on the diagonal ones if `unit`."""
+    """A triangular matrix: one triangle of an array counts, with ones on the diagonal if `unit`."""
 
     place: Place
     lower: bool
@@ -29,7 +29,7 @@ class Triangle(NamedTuple):
 
 
 def right_sides(to: Function, b: Place) -> Place:
-    """Return a copy of right-hand sides that `substitute` can solve for: rows filled up to vectors, or columns if they are few."""
+    """Return a copy of right-hand sides for `substitute`: rows padded to vectors, or columns if few."""
     n, columns = b.type.shape
     if columns <= FEW:
         sides = to.turned(to.new(b.type.update(shape=(columns, n))), (1, 0))
@@ -92,7 +92,7 @@ def _by_vectors(to: Function, a: Triangle, right: Place) -> None:
 
 
 def _by_rows(to: Function, a: Triangle, x: Place) -> None:
-    """Subtract from each number what those that are solved give."""
+    """Subtract from each number the contributions of the solved ones."""
     dtype = x.type.dtype
     lanes = VECTOR_BYTES // dtype.itemsize
     with to.loop(a.place.type.shape[0]) as i:
@@ -116,7 +116,7 @@ def _by_rows(to: Function, a: Triangle, x: Place) -> None:
 
 
 def _by_columns(to: Function, a: Triangle, x: Place) -> None:
-    """Subtract what each number that is solved gives from all that are left."""
+    """Subtract the contribution of each solved number from the remaining ones."""
     n, dtype = a.place.type.shape[0], x.type.dtype
     lanes = VECTOR_BYTES // dtype.itemsize
     with to.loop(n) as i:

@@ -1,4 +1,4 @@
-"""Linear systems within functions of LLVM's: of a few equations, Gauss' elimination with no loop left in it; `factors` has those of more.
+"""Unrolled Gaussian elimination of small linear systems; `factors.py` uses LAPACK above.
 
 Rows are brought into order by exchanges that are selections, so nothing is read at a place that only the numbers tell: LLVM keeps
 small matrices in registers. Golub and Van Loan, Matrix Computations (4th ed., 2013), sections 3.4 and 4.2.
@@ -31,7 +31,7 @@ from fungrad.primitives.linalg import Inv, Solve, TriangularSolve
 
 DOUBLE = np.dtype(np.float64)
 LARGEST = 12
-"""Equations up to which a system is solved here: what is written grows with their square."""
+"""Largest number of equations solved here: the code grows with its square."""
 
 
 class _Rows:
@@ -110,7 +110,7 @@ def _largest(to: Function, rows: _Rows) -> _Rows:
 
 
 def _eliminated(to: Function, a: Place, b: Place | None) -> tuple[_Rows, _Rows | None, str]:
-    """Return what is left of a system when it is upper triangular, and whether rows were exchanged an odd number of times.
+    """Return the upper triangular system, and whether rows were exchanged an odd number of times.
 
     A diagonal of which rounding may have left nothing fails.
     """
@@ -211,7 +211,7 @@ def cholesky(
 
 
 def _of_diagonal(dtype: DType, n: int, logarithm: bool) -> Kernel:
-    """Return the kernel of the product of numbers, and of those below 1; with `logarithm`, of their signs, and of the sum of their logarithms."""
+    """Return the kernel of a diagonal's product, and of its part below 1; or of signs and logarithms."""
     names = Namespace()
     x = names.node("load", dtype, value=0)
     one = names.constant(1, dtype)
@@ -254,9 +254,9 @@ SYSTEMS: dict[type[Primitive], Callable[..., None]] = {
     Det: determinant,
     Slogdet: determinant,
 }
-"""What computes the results for one matrix of a stack."""
+"""Writers of results for one matrix of a stack."""
 IN_DOUBLE = (Solve, Inv, Cholesky, Det, Slogdet)
-"""What NumPy computes in double precision whatever the matrices are of."""
+"""Primitives that NumPy computes in double precision whatever the matrices are of."""
 
 
 def has_form(primitive: Primitive, a: ArrayType) -> bool:

@@ -1,4 +1,4 @@
-"""Parts of matrices, and the tiles of which products are made."""
+"""Parts of matrices, and the tiles that make up products."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Matrix(NamedTuple):
 
 
 class Tiles:
-    """Writes products of a few rows and columns; without terms to be added, of a column and a row, they are of numbers."""
+    """Writer of products of a few rows and columns; without terms to add, of a column and a row."""
 
     def __init__(self, to: Function, dtype: DType, sums: bool = True) -> None:
         self.to = to
@@ -65,7 +65,7 @@ class Tiles:
                 yield k
 
     def tile(self, a: Matrix, b: Matrix, out: Matrix, lanes: int, add: bool) -> None:
-        """Write products of a few rows and columns, or add them to what is there."""
+        """Write the products of a few rows and columns, or add them to `out`."""
         to, dtype = self.to, self.dtype
         columns = [str(j) for j in range(0, b.columns, lanes)]
         sums = {

@@ -72,7 +72,7 @@ def splat(value: Any, dtype: DType, lanes: int) -> str:
 
 
 def identity(operation: str, dtype: DType) -> Any:
-    """Return what a reduction begins with."""
+    """Return the identity of a reduction."""
     kind = operation.removeprefix("reduce_")
     if kind in ("sum", "prod"):
         return {"sum": 0, "prod": 1}[kind]  # NumPy has 0, too, for the sum of -0.0 and -0.0

@@ -1,4 +1,4 @@
-"""What the functions of kernels have in common, whichever elements their vectors are of."""
+"""Base of the writers of kernels, whatever their vectors run along."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fungrad.compile.processor import VECTOR_BYTES
 BLOCK = 400
 """Lines after which a basic block ends: LLVM's time grows faster than a block does."""
 ADDRESSES = 16
-"""Up to how many arrays of a kernel the addresses are kept in registers; those of more are read where they are used."""
+"""Most arrays of a kernel whose addresses stay in registers; others are read where used."""
 INLINED = 2000
 """Lines of a kernel up to which it is put into the function that runs it, if that is LLVM's own."""
 
@@ -87,10 +87,10 @@ class Writer(Reading):
         self.functions = with_same_operands(kernel.nodes, groups)
         """Of each node that is a function, those that are called with it."""
         self.results: dict[tuple[str, ...], tuple[str, str]] = {}
-        """What calls gave, and its type, by operands, lanes and region."""
+        """Results of calls, and their type, by operands, lanes and region."""
 
     def body(self) -> None:
-        """Write what the function does."""
+        """Write the function's body."""
         raise NotImplementedError
 
     def function(self, name: str) -> str:
@@ -127,7 +127,7 @@ class Writer(Reading):
 
     @contextlib.contextmanager
     def over_rows(self, rows: list[Axis]) -> Iterator[Index]:
-        """Run what is added within for each place of some axes: the parts that are asked for are of the first."""
+        """Run the code added in the block for each place of some axes: parts are of the first."""
         with contextlib.ExitStack() as stack:
             index: Index = []
             for axis in rows:
@@ -136,7 +136,7 @@ class Writer(Reading):
             yield index
 
     def if_last(self, parts: int) -> str:
-        """Begin what only who does the last part does; return the label after it."""
+        """Begin the code of the thread that does the last part; return the label after it."""
         ends = self.emit(f"icmp eq i64 %last, {parts}")
         self.do(f"br i1 {ends}, label %rest, label %after")
         self.label("rest")
@@ -152,7 +152,7 @@ class Writer(Reading):
         return lanes
 
     def computed(self, number: int, index: Index, lanes: int, value: Callable[[int], str]) -> str:
-        """Return what a node is, given what gives its operands; not of a constant or a reduction."""
+        """Return the value of a node from its operands; not of constants or reductions."""
         if len(self.lines) - self.begun > BLOCK:
             self._end_block()
         node = self.kernel.nodes[number]
@@ -192,7 +192,7 @@ class Writer(Reading):
         return self.offset([(i, step.get(axis.axes[-1], 0)) for axis, i in index])
 
     def _called(self, number: int, operands: list[str], lanes: int) -> str:
-        """Return what a function is that is called, once with others of the same operands."""
+        """Return the result of a called function, called once for all functions of the same operands."""
         key = (*operands, str(lanes), str(self.region))
         numbers, nodes = self.functions[number], self.kernel.nodes
         if key not in self.results:
@@ -224,7 +224,7 @@ class Writer(Reading):
 
 
 class _Addresses(Sequence[str]):
-    """Addresses of a group of arrays, each of which is read whenever it is asked for."""
+    """Addresses of a group of arrays, each read whenever it is asked for."""
 
     def __init__(self, lines: Assembly, group: str, count: int) -> None:
         self.lines, self.group, self.length = lines, group, count

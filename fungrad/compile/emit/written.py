@@ -1,4 +1,4 @@
-"""Routines as LLVM's assembly, each of which is written once: to see whether that is possible, and to be compiled."""
+"""Routines as LLVM's assembly, each written once: to see whether that is possible, and to be compiled."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from fungrad.compile.kernels.routine import Routine
 from fungrad.compile.steps import Schedule
 
 _written: weakref.WeakKeyDictionary[Schedule, Written] = weakref.WeakKeyDictionary()
-"""What has been written to see whether that is possible, until it is asked for."""
+"""Assembly written to see whether that is possible, until it is asked for."""
 
 
 def routine_assembly(
     steps: Schedule, share: Callable[[int, bool], int] = lambda parts, copies: parts
 ) -> tuple[KernelText, int]:
-    """Return a schedule as LLVM's assembly, as `kernel_assembly` does, and how much memory it is to be given.
+    """Return a schedule as LLVM's assembly, as `kernel_assembly` does, and its size of working memory.
 
     Its outputs are followed by the addresses of what `INTERRUPTED` needs, and of that memory. `share` says how many of its parts are
     run by one call, by their number and whether they need memory.
