@@ -57,14 +57,22 @@ def colouring(pattern: Any, mode: str, symmetric: bool = False) -> Colouring:
     """Return a colouring of a matrix in CSR format: the cheapest for the mode "auto", else of "columns", "rows" or "both"."""
     if symmetric:
         return _symmetric(pattern)
-    found = []
-    if mode in ("auto", "columns"):
-        found.append(_of_columns(pattern))
-    if mode in ("auto", "rows"):
-        found.append(_of_rows(pattern))
-    if mode == "both" or (mode == "auto" and min(c.cost for c in found) > FEW):
-        found.append(_of_both(pattern))
-    return min(found, key=lambda c: c.cost)
+    if mode == "both":
+        return _of_both(pattern)
+    # A row needs as many colours of columns as it has entries, and a column as many of rows.
+    fewest = {
+        "columns": float(np.diff(pattern.indptr).max(initial=0)),
+        "rows": REVERSE * float(np.bincount(pattern.indices, minlength=1).max(initial=0)),
+    }
+    best = None
+    for way in sorted(fewest, key=fewest.__getitem__):
+        if mode in ("auto", way) and (best is None or fewest[way] < best.cost):
+            found = _of_columns(pattern) if way == "columns" else _of_rows(pattern)
+            best = found if best is None or found.cost < best.cost else best
+    assert best is not None
+    if mode == "auto" and min(fewest.values()) > FEW:
+        return min(best, _of_both(pattern), key=lambda c: c.cost)
+    return best
 
 
 def _entries(pattern: Any) -> tuple[Indices, Indices]:

@@ -13,12 +13,13 @@ import fungrad.numpy as fnp
 from fungrad.core import tree
 from fungrad.core.cache import LRUCache
 from fungrad.core.errors import api_boundary, here
+from fungrad.core.nesting import trace_of
 from fungrad.core.tracer import Tracer
 from fungrad.core.transformed import transformed
 from fungrad.core.types import is_half, kind_of, type_of
 from fungrad.patterns.colouring import colouring
 from fungrad.patterns.index_sets import TooDense
-from fungrad.patterns.plans import Plan, detected, plan_for
+from fungrad.patterns.plans import Plan, detected, has_no_forward_mode, plan_for
 from fungrad.patterns.walk import DenseError
 from fungrad.scipy.sparse.arrays import SparseArray
 from fungrad.transforms.autodiff import linear_transpose, linearize
@@ -119,7 +120,7 @@ def sparse_jacobian(
         plan = plan_for(push, mode, False) if given is None else given.plan(push)
         result = _matrix(plan, push, chosen, value, format, chunk_size)
         if given is not None:
-            given.check(push, chosen, result)
+            given.check(push, chosen, value, result)
         return (result, aux[0]) if has_aux else result
 
     return jacobian_function
@@ -182,7 +183,7 @@ def sparse_hessian(
         plan = plan_for(push, "auto", True) if given is None else given.plan(push)
         result = _matrix(plan, push, chosen, value, format, chunk_size)
         if given is not None:
-            given.check(push, chosen, result)
+            given.check(push, chosen, value, result)
         return (result, aux[0]) if has_aux else result
 
     return hessian_function
@@ -254,12 +255,17 @@ def _check_real(chosen: Any, holomorphic: bool, label: str) -> None:
 def _matrix(plan: Plan, push: Any, chosen: Any, value: Any, format: str, chunk_size: Any) -> Any:
     """Return the matrix of which the linear function `push` gives products."""
     products: list[Any] = []
+    trace = trace_of(tree.leaves(push))
     options = {} if chunk_size is None else {"chunk_size": chunk_size}
     for backward, vectors in enumerate((chosen, value)):
         if not plan.colouring.counts[backward]:
             continue
         leaves, structure = tree.flatten(vectors)
-        seeds = plan.seeds(bool(backward), tuple(map(type_of, leaves)))
+        seeds: list[Any] = plan.seeds(bool(backward), tuple(map(type_of, leaves)))
+        if (
+            trace is not None
+        ):  # run at once, what is made of constants alone would be as large as the products
+            seeds = [trace.lift(seed) for seed in seeds]
         apply = (lambda ct: linear_transpose(push, chosen)(ct)[0]) if backward else push
         found = tree.leaves(vmap(apply, **options)(tree.unflatten(structure, seeds)))
         count = plan.colouring.counts[backward]
@@ -306,9 +312,9 @@ class _Given:
         self.pattern.sort_indices()
         self.proven: LRUCache[bool] = LRUCache(maxsize=64)
 
-    @functools.cached_property
-    def _plan(self) -> Plan:
-        return Plan(self.pattern, colouring(self.pattern, self.mode, self.symmetric))
+    @functools.cache  # noqa: B019 - there are few modes
+    def _plan(self, mode: str) -> Plan:
+        return Plan(self.pattern, colouring(self.pattern, mode, self.symmetric))
 
     def plan(self, push: Any) -> Plan:
         """Return the plan for a derivative; raise if the shape is another."""
@@ -318,26 +324,31 @@ class _Given:
             raise ValueError(
                 f"{self.label}: pattern has the shape {self.pattern.shape}, and the matrix of derivatives has {shape}"
             )
-        return self._plan
+        rows = self.mode == "auto" and not self.symmetric and has_no_forward_mode(push)
+        return self._plan("rows" if rows else self.mode)
 
-    def check(self, push: Any, chosen: Any, result: Any) -> None:
+    def check(self, push: Any, chosen: Any, value: Any, result: Any) -> None:
         """Raise if a product with a random vector shows that entries are missing.
 
         Nothing is compared where the program proves that there are none, or where there are no values.
         """
         if isinstance(result, SparseArray) or self._is_proven(push):
             return
+        backward = has_no_forward_mode(push)
+        given = value if backward else chosen
+        apply = linear_transpose(push, chosen) if backward else push
         draws = np.random.default_rng(0)
-        leaves, structure = tree.flatten(chosen)
+        leaves, structure = tree.flatten(given)
         vectors = [draws.standard_normal(type_of(x).shape).astype(type_of(x).dtype) for x in leaves]
-        pushed = tree.leaves(push(tree.unflatten(structure, vectors)))
+        pushed = tree.leaves(apply(tree.unflatten(structure, vectors)))
         exact, vector = [np.concatenate([np.ravel(x) for x in xs]) for xs in (pushed, vectors)]
+        result = result.T if backward else result
         scale = abs(result) @ abs(vector) + abs(exact)
         wrong = abs(result @ vector - exact) > np.sqrt(np.finfo(exact.dtype).eps) * scale
         if wrong.any():
             row = int(wrong.argmax())
             raise ValueError(
-                f"at {here()}\n{self.label}: pattern lacks entries that are not zero, in row {row} among {int(wrong.sum())}. "
+                f"at {here()}\n{self.label}: pattern lacks entries that are not zero, in {'column' if backward else 'row'} {row} among {int(wrong.sum())}. "
                 "fungrad.sparsity returns all places where there may be any."
             )
 

@@ -77,6 +77,8 @@ def plan_for(push: Derivative, mode: str, symmetric: bool) -> Plan:
         if all(_same(residuals[i], value) for i, value in constants.items()):
             return plan  # type: ignore[no-any-return]
     pattern, constants = detected(push)
+    if mode == "auto" and not symmetric and has_no_forward_mode(push):
+        mode = "rows"
     if symmetric:
         pattern = pattern + pattern.T
     pattern.sort_indices()
@@ -98,8 +100,8 @@ def detected(push: Derivative) -> tuple[Any, dict[int, Any]]:
     (_, sources), (_, targets) = how.arguments, how.results
     n, m = (sum(t.size for t in types if t.inexact) for types in (sources, targets))
     walk, expr = Walk(), how.program.expr
-    reverse = any(isinstance(p, CustomTangent) for p in _primitives(expr))
-    if reverse:  # the tangent is defined by its transpose alone
+    reverse = has_no_forward_mode(push)
+    if reverse:
         expr = transpose_expr(expr, len(residuals))
     fixed = _fixed(push)
     known = [
@@ -117,6 +119,11 @@ def detected(push: Derivative) -> tuple[Any, dict[int, Any]]:
     if pattern.nnz > LARGEST:
         raise TooDense
     return pattern, {i: np.array(residuals[i]) for i in walk.consulted}
+
+
+def has_no_forward_mode(push: Derivative) -> bool:
+    """Whether the derivative is defined by its transpose alone, as that of a custom_vjp function."""
+    return any(isinstance(p, CustomTangent) for p in _primitives(push._how.program.expr))
 
 
 def _inputs(types: Sequence[ArrayType]) -> Iterator[Known]:
