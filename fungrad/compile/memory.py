@@ -14,6 +14,7 @@ from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.dynamic import SLICES
 from fungrad.primitives.elementwise import Cast
+from fungrad.primitives.indexed import IndexedSlice
 from fungrad.primitives.shaping import Broadcast
 
 
@@ -162,7 +163,7 @@ def _copied(expr: Expr, last: Sequence[int], scalars: bool) -> set[int]:
             v, view = inputs[0], outputs[0]
             end = overwritten.get(v, len(equations))
             small = 4 * types[view].size <= types[v].size
-            if isinstance(primitive, SLICES) and small and read_until[view] > end:
+            if isinstance(primitive, (*SLICES, IndexedSlice)) and small and read_until[view] > end:
                 copied.add(view)
             else:
                 read_until[v] = max(read_until[v], read_until[view])

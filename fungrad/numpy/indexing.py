@@ -23,6 +23,7 @@ from fungrad.core.primitive import Primitive, bind
 from fungrad.core.recorder import Recorder
 from fungrad.core.tracer import Tracer, asked, innermost_trace, known_value, resolve
 from fungrad.core.types import Shape, type_of
+from fungrad.numpy.at_integers import at_integers
 from fungrad.numpy.index_plan import Array, Item, Plan, plan_of
 from fungrad.numpy.promotion import as_array, broadcast_to, convert, has_tracer
 from fungrad.primitives.elementwise import add, maximum, minimum, mul, select
@@ -52,6 +53,8 @@ def getitem(x: Any, key: Any, unique: bool = False) -> Any:
     if not arrays:
         return _region(_plan_or_error(x, key, items, ()), x)
     trace, indices, shape = _indices(x, key, arrays)
+    if not shape and clamped is None and (one := at_integers(type_of(x).shape, items)):
+        return one.taken(trace, x, indices)
     plan = _plan_or_error(x, key, items, shape)
     gather = Gather(unique or _are_unique(shape, arrays, distinct))
     elements = gather(_region(plan, trace.lift(x)), *indices)
@@ -111,6 +114,9 @@ def setitem_functional(
         return masked
     items, arrays, distinct = _parsed(x, key)
     trace, indices, shape = _indices(x, key, arrays, values)
+    linear = not shape and arrays and kind in ("set", "add")
+    if linear and (one := at_integers(type_of(x).shape, items)):
+        return one.written(trace, x, _values(trace, x, key, values, one.shape), indices, kind)
     plan = _plan_or_error(x, key, items, shape)
     x = trace.lift(x)
     if not arrays:
@@ -306,9 +312,6 @@ def _are_unique(shape: Shape, arrays: Sequence[Any], distinct: Sequence[bool]) -
     if math.prod(shape) <= 1:
         return True
     return any(d and a.shape == shape for a, d in zip(arrays, distinct, strict=True))
-
-
-# The plan
 
 
 @functools.lru_cache(maxsize=1 << 13)

@@ -47,8 +47,8 @@ def pull_back(
     cotangents
         One for each output; None is zero.
     begun
-        What is to be added to cotangents of inputs, by position. A loop that sums one up begins with it, which spares an
-        array of zeros and a sum of arrays in each step of a loop around it.
+        What cotangents of inputs begin with, by position. To elements of it others are added in place, also by loops, where a
+        sum by itself would begin with an array of zeros, in each step of a loop.
     """
     if any(e.primitive.pushes for e in expr.equations):
         expr = apart(expr, [x is None for x in arguments])
@@ -78,14 +78,13 @@ def pull_back(
         values[v] = standing[types[v]]
     value_of = values.__getitem__
     cts: list[Any] = [None] * len(types)
+    waiting = {expr.inputs[i]: x for i, x in (begun or {}).items()}
 
     def accumulate(variables: Sequence[int], terms: Sequence[Any]) -> None:
         for v, ct in zip(variables, terms, strict=True):
             if ct is not None and linear[v]:
-                known = cts[v]
+                known = waiting.pop(v, None) if cts[v] is None else cts[v]
                 cts[v] = ct if known is None else bind(add, (known, ct))
-
-    waiting = {expr.inputs[i]: x for i, x in (begun or {}).items()}
 
     def collected(primitive: Collecting, ct: Any, inputs: Sequence[int]) -> Sequence[Any]:
         """Return the cotangents of operands, with those so far added that the primitive takes over."""
@@ -119,7 +118,7 @@ def pull_back(
         else:
             accumulate(inputs, primitive.transpose(ct, *map(value_of, inputs)))
     for v, x in waiting.items():
-        cts[v] = x if cts[v] is None else bind(add, (x, cts[v]))
+        cts[v] = x
     return [cts[v] for v, x in zip(expr.inputs, arguments, strict=True) if x is None]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from fungrad.compile.emit.places import Place, Unsupported
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType, kind_of
 from fungrad.primitives.dynamic import DynamicSlice, DynamicUpdateSlice
+from fungrad.primitives.indexed import IndexedSlice, IndexedUpdate
 from fungrad.primitives.indexing import Gather, Scatter, UpdateSlice
 from fungrad.primitives.joins import Concatenate, Roll, Stack
 from fungrad.primitives.shaping import Broadcast
@@ -64,6 +66,37 @@ def dynamic_slice(
     x, *starts = operands
     part = _dynamic(to, primitive, x, starts)
     return part if part.type.shape else to.copy(part)
+
+
+def _indexed(to: Function, op: IndexedSlice, x: Place, places: Sequence[Place]) -> Place:
+    """Return the part of an array that `IndexedSlice` takes."""
+    terms: list[tuple[str, int]] = [
+        ("1", sum(a * s for a, s in zip(op.start, x.strides, strict=True)))
+    ]
+    for axis, place in zip(op.axes, places, strict=True):
+        if place.type.dtype == np.uint64:
+            raise Unsupported("integers that may be beyond 64 bits with a sign")
+        terms.append((to.within(to.integer(place), x.type.shape[axis]), x.strides[axis]))
+    shape = op.abstract_eval(x.type, *[p.type for p in places]).shape
+    steps = map(operator.mul, op.step, x.strides)
+    strides = tuple([s for a, s in enumerate(steps) if a not in op.axes])
+    return to.part(x, to.offset(terms), shape, strides)
+
+
+def indexed_slice(
+    to: Function, primitive: IndexedSlice, operands: Sequence[Place], targets: Targets
+) -> Place:
+    """Return a slice."""
+    x, *places = operands
+    return _indexed(to, primitive, x, places)
+
+
+def indexed_update(
+    to: Function, primitive: IndexedUpdate, target: Place, operands: Sequence[Place]
+) -> None:
+    """Set or add to the elements of a slice."""
+    updates, *places = operands
+    _write(to, _indexed(to, primitive.region, target, places), updates, primitive.kind)
 
 
 def _region(to: Function, x: Place, function: Callable[[Any], Any]) -> Place:
@@ -238,6 +271,7 @@ Update = Callable[[Any, Any, Place, Sequence[Place]], None]
 UPDATES: dict[type[Primitive], Update] = {
     UpdateSlice: update_slice,
     DynamicUpdateSlice: dynamic_update_slice,
+    IndexedUpdate: indexed_update,
     Scatter: scatter,
 }
 """What turns the first operand, which dies, into the result, given the others."""
@@ -246,6 +280,7 @@ Rule = Callable[[Any, Any, Sequence[Place], Targets], Place]
 
 RULES: dict[type[Primitive], Rule] = {
     DynamicSlice: dynamic_slice,
+    IndexedSlice: indexed_slice,
     Concatenate: concatenate,
     Stack: stack,
     Roll: roll,

@@ -14,9 +14,8 @@ from fungrad.core.types import Shape
 from fungrad.primitives.contraction import DotGeneral
 from fungrad.primitives.convolution import Convolution
 from fungrad.primitives.cumulative import LinearRecurrence
-from fungrad.primitives.dynamic import DynamicUpdateSlice
 from fungrad.primitives.elementwise import Cast
-from fungrad.primitives.indexing import Scatter, UpdateSlice
+from fungrad.primitives.indexing import Scatter, Update
 from fungrad.primitives.joins import Concatenate, Roll, Stack
 from fungrad.primitives.shaping import Broadcast, Permute
 from fungrad.primitives.stacks import OfMatrices
@@ -120,7 +119,7 @@ def copying(expr: Expr) -> set[int]:
     given = {*expr.inputs, *expr.constants}
     numbers = set()
     for number, (primitive, inputs, _) in enumerate(expr.equations):
-        updates = isinstance(primitive, (Scatter, UpdateSlice, DynamicUpdateSlice))
+        updates = isinstance(primitive, (Scatter, Update))
         copied = updates and (inputs[0] in given or last[inputs[0]] != number)
         flow = primitive.uncut.control_flow if primitive.holds_programs else None
         of_matrices = isinstance(primitive, OfMatrices) and not primitive.keeps_order

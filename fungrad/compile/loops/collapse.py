@@ -8,6 +8,8 @@ no derivatives are left alone.
 
 from __future__ import annotations
 
+import functools
+from collections import Counter
 from typing import NamedTuple
 
 from fungrad.compile.passes.dead_code import without_dead_code
@@ -18,8 +20,39 @@ from fungrad.primitives.elementwise import add, mul, neg, sub
 
 
 def collapse(body: Expr, c: int, k: int) -> Expr:
-    """Return the body of a loop, linear in its `k` carries, with their factors multiplied first."""
-    return _Collapsing(body, c, k).run()
+    """Return the body of a loop, linear in its `k` carries, with their factors multiplied first, and what is added to them added up."""
+    return _Collapsing(_added_up(body, c, k), c, k).run()
+
+
+def _added_up(body: Expr, c: int, k: int) -> Expr:
+    """Return the body with carries that several terms are added to, one after the other, as the sum of the carry and that of the terms.
+
+    Then they are sums over many steps, as `fission` looks for.
+    """
+    uses = Counter(v for e in body.equations for v in e.inputs)
+    uses.update(body.outputs)
+    adds = {v: e for e in body.equations if e.primitive is add for v in set(e.inputs)}
+    chains: dict[
+        int, tuple[int, list[int]]
+    ] = {}  # by what a carry becomes: the carry, and the terms
+    for before, after in zip(body.inputs[c : c + k], body.outputs[:k], strict=True):
+        v, terms = before, list[int]()
+        while v != after and uses[v] == 1 and v in adds:
+            (x, y), (out,) = adds[v].inputs, adds[v].outputs
+            terms.append(y if x == v else x)
+            v = out
+        if v == after and len(terms) > 1 and uses[v] == 1:
+            chains[after] = before, terms
+    if not chains:
+        return body
+    draft = Draft(body)
+    for primitive, inputs, outputs in draft.given():
+        if outputs and outputs[0] in chains:
+            before, terms = chains[outputs[0]]
+            total = functools.reduce(lambda x, y: draft.computed(add, (x, y)), terms)
+            inputs = before, total
+        draft.add(primitive, inputs, outputs)
+    return without_dead_code(draft.finished())
 
 
 class _Scaled(NamedTuple):

@@ -12,6 +12,7 @@ from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
 from fungrad.primitives.dynamic import DynamicUpdateSlice
 from fungrad.primitives.elementwise import add
+from fungrad.primitives.indexed import IndexedUpdate
 from fungrad.primitives.indexing import Scatter, UpdateSlice
 from fungrad.primitives.shaping import Broadcast
 from fungrad.primitives.slices import Pad
@@ -19,7 +20,7 @@ from fungrad.primitives.slices import Pad
 Made: TypeAlias = tuple[Primitive, tuple[int, ...]]
 """What computes a variable, and of which."""
 
-MAKERS = Pad, Scatter, DynamicUpdateSlice
+MAKERS = Pad, Scatter, DynamicUpdateSlice, IndexedUpdate
 """What makes arrays that are zero but for some elements."""
 
 
@@ -49,7 +50,7 @@ def accumulate(expr: Expr) -> Expr:
             if region is not None:
                 return UpdateSlice.at(region, "add"), (x, operands[0])
         if (isinstance(made, Scatter) and made.kind == "add" and made.unique) or (
-            isinstance(made, DynamicUpdateSlice) and made.kind == "add"
+            isinstance(made, (DynamicUpdateSlice, IndexedUpdate)) and made.kind == "add"
         ):
             return (made, (x, *operands[1:])) if is_zero(operands[0]) else None
         return None
