@@ -91,12 +91,17 @@ def plain(x: Any) -> Any:
 _set_class: Callable[[Any, type], None] = vars(object)["__class__"].__set__
 
 
+def finished(array: Any) -> Any:
+    """Return an array as the user's functions return them: `compat.jax` has a class of its own."""
+    return array
+
+
 def keep(tracer: Any, value: Any) -> bool:
     """Make an array of a tracer of a closed trace, wherever it is referenced."""
     array = np.array(value)[()] if isinstance(value, (np.ndarray, np.generic)) else value
-    if type(array) is np.ndarray:
+    if isinstance(array, np.ndarray):
         array.flags.writeable = False
-    tracer._memory = array
+    tracer._memory = finished(array)
     _set_class(tracer, Kept)
     tracer._owner = tracer._type = tracer._variable = None  # the memory of the trace
     return True

@@ -190,6 +190,8 @@ class Tracer(Slots):
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         from fungrad.core import refusals, scipys  # which most programs do not need
 
+        if not self._owner.open and self._owner.keeps(self):
+            return self.__array__(dtype, copy)
         if scipys.asked_by_sparse_matrix():
             return scipys.as_one_object(self)
         if frames.compares():  # compares, and computes nothing
@@ -309,9 +311,7 @@ class Tracer(Slots):
         return format(self)
 
     def __format__(self, spec: str) -> str:
-        if not self._owner.open:
-            return format(self, spec) if self._owner.keeps(self) else repr(self)
-        value = known_value(self)
+        value = known_value(self) if self._owner.open or self._owner.keeps(self) else None
         return repr(self) if value is None else format(value, spec)
 
     def __reduce_ex__(self, protocol: Any) -> Any:

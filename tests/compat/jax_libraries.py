@@ -21,6 +21,7 @@ from jax.experimental.sparse.linalg import spsolve
 from jax.extend import core as extend_core
 from jax.extend import linear_util
 from jax.extend.core import primitives as P
+from jax.flatten_util import ravel_pytree
 from jax.interpreters import partial_eval
 from jax.scipy.optimize import minimize
 from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
@@ -35,6 +36,9 @@ def test_constants_of_transforms_may_leave_them():
         mask = jnp.tril(jnp.ones((2, 2))) > 0
         kept.extend([mask, jnp.zeros_like(x), jnp.float32(2), jnp.eye(2)[0], jnp.arange(3) ** 2])
         kept.extend([jnp.zeros(3).at[0].set(1.0), jnp.linspace(0.0, 1.0, 3), jnp.array([1, 2])])
+        flat, unravel = ravel_pytree({"a": jnp.ones(2), "b": {"c": jnp.zeros((2, 2))}})
+        kept.extend([flat, unravel(flat)["a"], lax.fori_loop(0, 3, lambda i, c: c + i, 0)])
+        kept.append(jax.pure_callback(np.sin, jax.typeof(flat), flat))
         return jnp.sum(mask) * x
 
     x = jnp.float32(3)
@@ -42,7 +46,9 @@ def test_constants_of_transforms_may_leave_them():
         del kept[:]
         run(build)(jnp.ones(2) if run is jax.vmap else x)
         for value in kept:
-            assert (value + 0).shape == value.shape
+            assert isinstance(value, jax.Array)
+            assert type(value + 0) is type(jnp.ones(2) + 0)
+            assert (value + 0).shape == value.shape == np.asarray(value).shape
     assert jax.jit(jax.grad(build))(x) == 3
 
 

@@ -43,6 +43,8 @@ def is_constant(x: Any) -> bool:
     cls = type(x)
     if cls is list or cls is tuple:
         return all(map(is_constant, x))
+    if cls is dict:
+        return all(map(is_constant, x.values()))
     if cls is slice:
         return all(map(is_constant, (x.start, x.stop, x.step)))
     return cls in _PLAIN or isinstance(x, (np.generic, np.dtype, type))

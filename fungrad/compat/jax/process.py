@@ -12,8 +12,9 @@ import fungrad
 from fungrad.compat.jax import inert, methods, powers
 from fungrad.compat.jax.array import Array
 from fungrad.compat.jax.config import read_environment
-from fungrad.compat.jax.crossing import dtype_of
+from fungrad.compat.jax.crossing import dtype_of, leave
 from fungrad.compat.jax.places import Places
+from fungrad.core import kept
 from fungrad.core.config import process_settings
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
@@ -69,6 +70,7 @@ def set_up() -> None:
     cast = of_tracer.astype
     of_tracer.astype = lambda self, dtype, *a, **k: cast(self, dtype_of(dtype, "astype"), *a, **k)
     powers.set_up(of_tracer)
+    kept.finished = leave
     for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):
         setattr(Tracer, f"__i{name}__", getattr(Tracer, f"__{name}__"))
     for name in ("and", "or", "xor", "lshift", "rshift"):
