@@ -1,4 +1,4 @@
-"""How a primitive runs the programs that it holds, as far as the compiler knows: by choice, row by row, or while a condition holds.
+"""Control flow of primitives that hold programs, for the compiler: by choice, row by row, or while.
 
 A primitive says it by `Primitive.control_flow`. The programs are given as their equations, so that the compiler sees them.
 """
@@ -18,7 +18,7 @@ from fungrad.core.primitive import Primitive
 
 
 class Choice(NamedTuple):
-    """One of the branches, of which the first operand says which; all of them take the other operands."""
+    """One of the branches, chosen by the first operand; all of them take the other operands."""
 
     branches: tuple[Expr, ...]
 
@@ -50,14 +50,14 @@ ControlFlow: TypeAlias = Choice | Repeat | Until
 
 
 def runs_python(primitive: Primitive) -> bool:
-    """Whether Python runs what it does, which may be the user's: it may raise anything, and what warns before it has to come before."""
+    """Whether it runs Python, perhaps the user's: that may raise, and earlier warnings must precede it."""
     if primitive.effect or not primitive.remembered:
         return True
     return primitive.holds_programs and primitive.uncut.control_flow is None
 
 
 def hoisted(body: Expr, constants: int) -> tuple[Expr, Expr]:
-    """Return what the body computes of its constants alone, and the rest, which takes that after the constants.
+    """Return the part of the body that depends on constants alone, and the rest, which takes its results.
 
     Views and broadcasts of them stay in the body, where they cost nothing.
     """
@@ -82,5 +82,5 @@ def hoisted(body: Expr, constants: int) -> tuple[Expr, Expr]:
 
 
 def handed_on(xp: Any, arrays: Iterable[Any]) -> list[Any]:
-    """Return what a loop hands on, once it is done: arrays that lie in C order."""
+    """Return the carries of a finished loop, in C order."""
     return [xp.ascontiguousarray(x) if np.ndim(x) > 1 else x for x in arrays]

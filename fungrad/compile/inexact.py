@@ -1,4 +1,4 @@
-"""Equations that can be had for less at the price of rounding, or of an overflow: rules that are off unless they are asked for.
+"""Rewrites that save work at the price of rounding or of overflow, off by default.
 
 `settings.inexact_algebra` asks for them. The rules of `passes/algebra.py`, which change no bit, are always on.
 """
@@ -22,11 +22,11 @@ from fungrad.primitives.elementwise import add, div, mul, sub
 from fungrad.primitives.shaping import Broadcast
 
 Rewrite: TypeAlias = Callable[["_Rewriting", Equation], int | None]
-"""Gives the variable that is equal but for rounding, after having added what computes it; None if there is none."""
+"""Signature: adds cheaper equations and returns their variable, equal but for rounding; or None."""
 
 
 class Rule(NamedTuple):
-    """What may take the place of equations of a primitive."""
+    """A cheaper form of equations of a primitive."""
 
     name: str
     primitives: tuple[Primitive, ...]
@@ -66,11 +66,11 @@ RULES = (
     Rule("x / c = x * (1 / c)", (div,), _by_reciprocal),
     Rule("x y + x z = x (y + z)", (add, sub), _common_factor),
 )
-"""By name. The second is of products of numbers and of matrices: sums of `dot`, and what derivatives have in common."""
+"""Rules, by name. The second is for products of numbers and of matrices, as in derivatives."""
 
 
 def inexact(expr: Expr) -> Expr:
-    """Return the program with what the rules give, also in the bodies of its loops and branches."""
+    """Return the program with the rules applied, also in bodies of loops and branches."""
     return _Rewriting(share(expr)).run()  # what is equal has to be one variable
 
 
@@ -129,7 +129,7 @@ class _Rewriting(Draft):
         return given[0] if isinstance(made, Broadcast) else v
 
     def made_alone(self, v: int) -> tuple[Primitive | None, tuple[int, ...]]:
-        """Return what computes a variable, and of which, if it is read once."""
+        """Return the primitive and operands that compute a variable, if it is read once."""
         return self.made_by.get(v, (None, ())) if self.readers[v] == 1 else (None, ())
 
 

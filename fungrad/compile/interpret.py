@@ -1,4 +1,4 @@
-"""Running a schedule step by step: what compiled programs are compared with."""
+"""Running a schedule step by step, as an oracle for compiled programs."""
 
 from __future__ import annotations
 

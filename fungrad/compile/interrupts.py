@@ -1,4 +1,4 @@
-"""Interrupts that come where Python drops exceptions: in finalizers and callbacks, of which the compiler runs many."""
+"""Interrupts where Python drops exceptions: in finalizers and callbacks, which the compiler runs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 _kept: list[list[BaseException]] = []
-"""The interrupts that have been dropped since each block of `keeping_interrupts` of the main thread began, the innermost last.
+"""Interrupts dropped since each block of `keeping_interrupts` of the main thread, innermost last.
 
 No context variable: finalizers run such blocks, also those of a collection that begins while Python sets a context variable. One
 that is set then may lose others (https://github.com/python/cpython/issues/148891).
 """
 _hooks: list[Callable[[Any], object]] = []
-"""What was told of dropped exceptions before `_see` was."""
+"""Hooks for dropped exceptions from before `_see`."""
 SOON = 0.01
 """After how many seconds an interrupt comes again."""
 

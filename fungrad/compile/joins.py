@@ -1,4 +1,4 @@
-"""Arrays that are put together of parts, each of which is computed in its place: none is computed elsewhere and copied."""
+"""Joined arrays whose parts are computed in place, without copies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fungrad.primitives.slices import Slice
 from fungrad.primitives.ufunc import Elementwise
 
 LEAST = 1 << 16
-"""Bytes of an array from which its parts are computed in place: copies of less take no longer than making views."""
+"""Bytes of an array from which parts are computed in place: smaller copies cost no more than views."""
 
 
 class Place(NamedTuple):
@@ -28,7 +28,7 @@ class Place(NamedTuple):
 
 
 def parts_of(equation: Equation, types: Sequence[ArrayType]) -> list[Slice]:
-    """Return the slices that the operands of an equation become, if they lie one behind the other in memory; [] if not, or if they are small."""
+    """Return the slices of an equation's result for its operands, if they follow each other in memory."""
     primitive, inputs, outputs = equation
     if not isinstance(primitive, (Concatenate, Stack)) or not outputs:
         return []
@@ -47,7 +47,7 @@ def parts_of(equation: Equation, types: Sequence[ArrayType]) -> list[Slice]:
 
 
 def places_of(expr: Expr, memory: Memory) -> dict[int, Place]:
-    """Return which variables are computed in a part of another one, which nobody reads after that has been put together."""
+    """Return the variables computed in a part of another one, and where."""
     types = expr.types
     made: dict[int, Equation] = {}
     places: dict[int, Place] = {}
@@ -88,7 +88,7 @@ def _can_be_placed(equation: Equation, v: int, types: Sequence[ArrayType]) -> bo
 def _is_worth_it(
     equation: Equation, placed: Mapping[int, Place], types: Sequence[ArrayType]
 ) -> bool:
-    """Whether half of what is put together, at least, is computed in place, and the whole lies as NumPy would have it."""
+    """Whether at least half of a join is computed in place, and the whole has NumPy's layout."""
     primitive, inputs, (out,) = equation
     in_order = isinstance(primitive, Stack) and types[out].ndim == 2  # of vectors
     if types[out].ndim > 1 and not in_order and len(placed) < len(inputs):
@@ -97,7 +97,7 @@ def _is_worth_it(
 
 
 def to_be_placed(expr: Expr, is_computed: Callable[[Equation], bool]) -> tuple[set[int], set[int]]:
-    """Return the numbers of equations that put together what kernels and products compute for them alone, and these operands.
+    """Return the numbers of joins of fresh results of kernels and products, and these operands.
 
     Such parts are to be computed in place; `is_computed` says whether a kernel can.
     """

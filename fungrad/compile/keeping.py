@@ -1,4 +1,4 @@
-"""Who keeps what has been made of programs, so that nothing outlives what the user has let go of.
+"""Ownership of programs, so that nothing outlives objects that the user has let go of.
 
 What is made of a program is remembered for the next call that records an equal one. Mostly it is numbers and
 operations, and the whole process can keep it. But a program may hold functions of the user's: a callback, a
@@ -31,7 +31,7 @@ _births = itertools.count()
 
 
 class Keeper:
-    """Base of what can keep things that belong to a user's function: it lives no longer than that."""
+    """Base of objects that keep things of a user's function: those live no longer."""
 
     @property
     def is_users(self) -> bool:
@@ -40,12 +40,12 @@ class Keeper:
 
     @cached_property
     def kept(self) -> LRUCache[Any]:
-        """What has been made of this, by transform and structure."""
+        """Products of this object, by transform and structure."""
         return LRUCache(maxsize=256, maxweight=1 << 15)
 
     @cached_property
     def first_met(self) -> int:
-        """When it was first part of a key. What is made of others is met after them."""
+        """When it was first part of a key, before products of others are met."""
         return next(_births)
 
 
@@ -56,7 +56,7 @@ def keep(
     build: Callable[[], V],
     weigh: Callable[[V], float],
 ) -> V:
-    """Return what is remembered under `key`, or build it, for the process or a `Keeper` to remember.
+    """Return the value of `key`, or build it; the process or a `Keeper` remembers it.
 
     `parts` is what `key` consists of, as far as it may be the user's.
     """
@@ -81,7 +81,7 @@ def keep(
 
 
 _kept_by: LRUCache[weakref.ref[Keeper]] = LRUCache(maxsize=1 << 12)
-"""By the hash of a key, who keeps what is remembered under it: finding that out takes a look at all of its parts.
+"""The keeper of the entry of a key, by the key's hash: finding it takes a look at all parts.
 
 Neither keys nor keepers are held. Of different keys with one hash, the keeper of the one does not have the other.
 """
@@ -96,7 +96,7 @@ _COMMON = frozenset([type(None), bool, int, str, type, ArrayType])
 
 
 def users(parts: Iterable[Any]) -> tuple[list[Keeper], bool]:
-    """Return the keepers among `parts` and what they consist of, and whether nothing else is the user's."""
+    """Return the keepers within `parts`, and whether nothing else there is the user's."""
     keepers = []
     pending = [*parts]
     while pending:
@@ -146,14 +146,14 @@ def _fields(part: Any) -> list[Any]:
 
 
 def _static_data(structure: optree.PyTreeSpec) -> list[Any]:
-    """Return what the nodes of a structure hold beside their children."""
+    """Return the data that the nodes of a structure hold beside their children."""
     held: list[Any] = []
     structure.walk([None] * structure.num_leaves, lambda cls, data, children: held.append(data))
     return held
 
 
 def _has_a_name(part: Any) -> bool:
-    """Whether `part` is a function found by its name, as what a module defines: it is made but once."""
+    """Whether `part` is a function found by its name, such as a module's: there is one of it."""
     named: Any = sys.modules.get(getattr(part, "__module__", None) or "")
     for name in (getattr(part, "__qualname__", None) or "<none>").split("."):
         named = getattr(named, name, None)

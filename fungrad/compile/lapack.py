@@ -15,7 +15,7 @@ SIGNATURES = {
     "dgetrf": "void (int *, int *, d *, int *, int *, int *)",
     "dpotrf": "void (char *, int *, d *, int *, int *)",
 }
-"""What is called, with numbers in double precision written as ``d``."""
+"""Signatures of called functions, with ``d`` for double precision."""
 LARGEST = 96
 """Equations up to which OpenBLAS factors a matrix on one thread, whatever the processor.
 

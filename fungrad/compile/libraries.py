@@ -1,4 +1,4 @@
-"""Primitives that another function than NumPy's computes faster, or with less memory: the results differ by rounding alone.
+"""Primitives that another library computes faster or in less memory; results differ by rounding.
 
 Fourier transforms: NumPy computes those of single precision that it does not scale, which are most that go to frequencies, in double
 precision (the first loop that the operands fit), in several times the memory; SciPy keeps to the precision, and shares stacks of
@@ -22,7 +22,7 @@ from fungrad.core.types import ArrayType
 from fungrad.primitives.fft import FFT, InverseRealFFT, RealFFT
 
 LEAST = 1 << 12
-"""Elements from which a transform of single precision is SciPy's: for fewer, looking for infinities takes what it gains."""
+"""Elements from which single-precision transforms are SciPy's, whose check for infinities costs time."""
 SHARED = 1 << 19
 """Elements from which a stack of transforms is worth several threads."""
 
@@ -39,7 +39,7 @@ def with_libraries(expr: Expr) -> Expr:
 
 
 def _fourier(equation: Equation, x: ArrayType) -> Fourier | None:
-    """Return what computes a Fourier transform in place of NumPy's function, if that is better."""
+    """Return the replacement of NumPy's function for a Fourier transform, if it is better."""
     transform = equation.primitive
     if not isinstance(transform, (FFT, RealFFT, InverseRealFFT)) or x.dtype.char not in "fdFD":
         return None
@@ -86,7 +86,7 @@ class Fourier(Primitive):
 
 
 def _is_finite(x: Any) -> bool:
-    """Whether no element is a NaN or infinite: what the greatest or the least would be."""
+    """Whether no element is NaN or infinite, told by the greatest and the least."""
     parts = x.view(x.real.dtype)
     return math.isfinite(np.maximum.reduce(parts, None)) and math.isfinite(
         np.minimum.reduce(parts, None)

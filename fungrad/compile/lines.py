@@ -22,11 +22,11 @@ from fungrad.core.float_warnings import module_of
 from fungrad.core.primitive import Primitive
 
 NAME = "compiled program"
-"""What the functions of programs are called where they are shown at the user's lines."""
+"""Name of compiled functions where they are shown at the user's lines."""
 
 
 class Origins:
-    """From the instructions of a program's functions to what they compute, and where that was recorded."""
+    """From the instructions of a program's functions to primitives and their places."""
 
     def __init__(self) -> None:
         self._placed: list[tuple[CodeType, CodeType, Sequence[Origin | None]]] = []
@@ -38,7 +38,7 @@ class Origins:
     def place(
         self, function: FunctionType, origins: Sequence[Origin | None], bindings: Mapping[str, Any]
     ) -> None:
-        """Give the code of `function` the lines of the user's; `origins` are those of its own lines, from the first."""
+        """Give the code of `function` the user's lines; `origins` are those of its own lines, in order."""
         written = function.__code__
         lines, files = _users_lines(origins)
         if len(files) == 1 and "" not in files:
@@ -49,7 +49,7 @@ class Origins:
         self.indirect |= len(files) > 1 or "" in files or _calls_python(written, bindings)
 
     def at(self, code: CodeType, offset: int) -> Origin | None:
-        """Return what an instruction computes, and where that was recorded."""
+        """Return the primitive of an instruction, and its place."""
         for placed, written, origins in self._placed:
             if placed is code:
                 return origins[line_of((written, offset)) - written.co_firstlineno]
@@ -72,7 +72,7 @@ def first_place(origins: Iterable[Origin | None]) -> Place | None:
 
 
 def explain(error: Exception, origins: Origins, bindings: Mapping[str, Any]) -> None:
-    """Note on `error` which primitive raised it and where the user called that; then which loop or branch had run that.
+    """Note on `error` the primitive, the user's call, and the loop or branch around it.
 
     In its traceback, functions of the program, whose globals are `bindings`, are at the user's lines if they have no such lines themselves.
     """
@@ -96,7 +96,7 @@ def explain(error: Exception, origins: Origins, bindings: Mapping[str, Any]) -> 
 
 
 def _entry(place: Place) -> tuple[FrameType, int, int]:
-    """Return the frame of an entry in a traceback that is at the user's line, its instruction and the line."""
+    """Return the frame of a traceback entry at the user's line, its instruction and the line."""
     line, file = line_of(place), place[0].co_filename
     code = _with_lines(_frame.__code__, [line] * 2, file)
     frame = FunctionType(code, {"__name__": module_of(file), "sys": sys})()
@@ -170,7 +170,7 @@ def _with_lines(code: CodeType, lines: Sequence[int], file: str) -> CodeType:
 
 
 def _add_entries(table: bytearray, size: int, delta: int) -> None:
-    """Add what says that the next `size` bytes of code are `delta` lines further down.
+    """Add an entry: the next `size` bytes of code are `delta` lines further down.
 
     The format is described in CPython's Objects/locations.md, later InternalDocs/code_objects.md.
     """
@@ -198,7 +198,7 @@ def _signed(number: int) -> bytes:
 
 
 def _calls_python(code: CodeType, bindings: Mapping[str, Any]) -> bool:
-    """Whether the code may call a function that warns and is written in Python, beside other pieces of the program."""
+    """Whether the code may call a warning function written in Python, other than program pieces."""
     in_c = _in_c()
     for name in code.co_names:
         bound = bindings.get(name)

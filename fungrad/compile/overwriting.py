@@ -1,4 +1,4 @@
-"""Whether a result may be written over an operand: only if it lies in memory as it would in memory of its own.
+"""Results that may be written over operands: those that keep their layout in memory.
 
 NumPy lays out ``x * y`` in the order of both operands, and in C order where these differ; ``np.multiply(x, y, x)`` in that of
 `x`. So where a result of the program can lie so, operands must lie in one order.
@@ -28,7 +28,7 @@ IN_C = -1
 
 @dataclass(frozen=True, repr=False)
 class Overwriting:
-    """What is known of the order in which variables of a program lie in memory.
+    """Memory orders of a program's variables.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Overwriting:
     __repr__ = __str__
 
     def in_order(self, out: int, operands: Iterable[int]) -> tuple[int, ...] | None:
-        """Return the inputs that must lie in C order for `out` to be written over an operand; None if it must not be."""
+        """Return the inputs that must be in C order for writing `out` over an operand; None if impossible."""
         operands = [v for v in operands if v not in self.plain]
         likes = {self.like[v] for v in operands}
         if out not in self.shown or out in self.plain or len(likes) < 2:
@@ -97,7 +97,7 @@ class Overwriting:
 
 
 def overwriting_of(expr: Expr) -> Overwriting:
-    """Return what is known of the order in which the variables of `expr` lie."""
+    """Return the known memory orders of the variables of `expr`."""
     constants = expr.constants.items()
     turns = turned(
         expr, [v for v, x in constants if not is_ordinary(expr.types[v].shape, layout_of(x))]
@@ -142,11 +142,11 @@ def _follows(primitive: Primitive) -> bool:
 
 
 def rounds_in_place(type_: ArrayType) -> bool:
-    """Whether NumPy multiplies otherwise into an operand: of one complex number without its fused multiply-add."""
+    """Whether NumPy multiplies differently into an operand: single complex numbers, without fused steps."""
     return type_.dtype.kind == "c" and type_.size == 1
 
 
 def has_into(primitive: Primitive, register: int, operands: Sequence[Operand]) -> bool:
-    """Whether there is a call that computes the result into a register, of which it may be an operand."""
+    """Whether a call computes the result into a register, which may be one of its operands."""
     names = [str(x.register) if x.shape is None else "" for x in operands]
     return primitive.call_into(str(register), *names) is not None

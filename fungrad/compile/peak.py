@@ -1,4 +1,4 @@
-"""How much memory the steps of a program take, as far as their types tell: at the peak, and after each step."""
+"""Memory of a program's steps, as far as types tell: at the peak, and after each step."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Peaks(dict[int, int]):
         self._schedules: dict[int, tuple[Any, Schedule]] = {}
 
     def parts_of(self, step: Step, steps: Schedule) -> list[Schedule]:
-        """Return the schedules that a step of a schedule runs, those of programs that are compiled by themselves too."""
+        """Return the schedules that a step runs, including separately compiled programs."""
         program = step.primitive.subprogram if isinstance(step, Call) else None
         if program is None:
             return parts_of(step, steps)
@@ -31,7 +31,7 @@ class Peaks(dict[int, int]):
 
 
 def peak(steps: Schedule) -> int:
-    """Return the bytes of all arrays that a schedule makes and has at once, beside what it is given.
+    """Return the most bytes of arrays that a schedule makes and holds at once.
 
     What primitives need for themselves is not known.
     """
@@ -56,7 +56,7 @@ def peaks(
 
 
 def holdings(steps: Schedule, known: Peaks) -> Iterator[tuple[int, Mapping[int, int]]]:
-    """Yield for each step, and then for the copies of results, the bytes that are taken at most meanwhile, and what is held after it.
+    """Yield, per step and then per copied result, the peak bytes meanwhile and the bytes held after.
 
     That are bytes by the register that has first had the memory, which the next step changes. `known` has the peaks of what the schedule runs.
     """

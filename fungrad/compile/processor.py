@@ -12,7 +12,10 @@ VECTOR_BYTES = 64
 """Bytes of the vectors of the widest dtype at hand. LLVM splits them where registers are narrower."""
 
 _NEEDS = {"avx2": {"avx"}, "fma": {"avx"}, "f16c": {"avx"}, "avx512f": {"avx2", "fma", "f16c"}}
-"""Prerequisites of the features that decide how kernels are written, in the order of dependence (LLVM's X86.td)."""
+"""Features of x86 processors that decide how kernels are written, with their prerequisites, in order.
+
+Source: LLVM's X86.td.
+"""
 
 
 @functools.cache
@@ -55,7 +58,7 @@ def allowed(host: Mapping[str, bool], without: Sequence[str]) -> dict[str, bool]
 
 
 def target() -> dict[str, Any]:
-    """Return the processor as LLVM is told of it: its triple, its name, and its features, as "+fma,-avx512f".
+    """Return the processor for LLVM: triple, name and features, such as "+fma,-avx512f".
 
     LLVM reads the features in order and switches off, with each, all that imply it; so those that are disabled come last.
     """

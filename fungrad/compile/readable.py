@@ -7,7 +7,7 @@ from fungrad.core.primitive import Primitive
 
 
 def readable(source: PythonSource) -> str:
-    """Return the text of `source`, and below it, as comments, what the programs are that it calls."""
+    """Return the text of `source`, followed by the called programs as comments."""
     texts = [source.text]
     pending = [(name, value) for name, value in reversed(source.bindings.items())]
     while pending:

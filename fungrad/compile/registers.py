@@ -1,4 +1,4 @@
-"""Which register holds each variable while a program is scheduled; broadcasts are put off, as NumPy may do them by itself."""
+"""Registers of variables during scheduling; broadcasts are delayed, as NumPy may do them."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ class Registers(dict[int, int]):
         return operand if broadcast is not None and broadcast.leading else v
 
     def _shape_at_hand(self, v: int) -> Shape:
-        """Return the shape of what stands for variable `v` in a call that broadcasts."""
+        """Return the shape at hand for variable `v` in a call that broadcasts."""
         if v not in self.pending:
             return self.types[v].shape
         operand, broadcast = self.pending[v]
         return self.types[operand].shape if broadcast.leading else broadcast.with_unit_axes()
 
     def _at_hand(self, v: int) -> Operand:
-        """Return what stands for variable `v` in a call that broadcasts."""
+        """Return the operand at hand for variable `v` in a call that broadcasts."""
         if v not in self.pending:
             return Operand(self[v])
         operand, broadcast = self.pending[v]

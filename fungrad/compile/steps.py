@@ -1,4 +1,4 @@
-"""A program as steps on registers: what is called with what, what is overwritten, and what is freed when.
+"""A program as steps on registers: calls, overwriting and releases.
 
 A register holds an array from the step that makes it to the one that frees it. It is called by the number of the
 variable that it holds first; results that are computed into the memory of another variable are in the register of
@@ -20,7 +20,7 @@ from fungrad.core.types import ArrayType, Shape
 
 
 class Operand(NamedTuple):
-    """What a step reads: a register, as it is or in a shape with further axes of length 1, which NumPy broadcasts."""
+    """Operand of a step: a register, perhaps in a shape with more axes of length 1 for broadcasting."""
 
     register: int
     shape: Shape | None = None
@@ -51,7 +51,7 @@ class Into(NamedTuple):
 
 
 class Assign(NamedTuple):
-    """Assign to elements of an array that is not needed any more as it was: the first operand becomes the result."""
+    """Assign to elements of a dying array: the first operand becomes the result."""
 
     primitive: Primitive
     operands: tuple[Operand, ...]
@@ -99,7 +99,7 @@ class Branch(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Which rows a loop goes over: `block` of them in each round, or one, without its axis, if that is None."""
+    """Rows of a loop's rounds: `block` rows each, or a single one without its axis if None."""
 
     start: int
     stop: int
@@ -112,14 +112,14 @@ class Rows(NamedTuple):
         return (self.stop - self.start) // (self.block or 1)
 
     def of(self, array: Any) -> Any:
-        """Return the view of an array whose rows are what each round takes or fills."""
+        """Return the view of an array whose rows are read or filled by each round."""
         view = array[self.start : self.stop]
         if self.block is not None:
             view = view.reshape(self.rounds, self.block, *array.shape[1:])
         return view[::-1] if self.reverse else view
 
     def type(self, of_array: ArrayType) -> ArrayType:
-        """Return the type of what a round takes of an array of this type."""
+        """Return the type of a round's part of an array of this type."""
         block = () if self.block is None else (self.block,)
         return of_array.update(shape=(*block, *of_array.shape[1:]))
 
@@ -165,7 +165,7 @@ class While(NamedTuple):
 
 
 Operation: TypeAlias = Call | Into | Assign
-"""A step that computes what one equation does."""
+"""A step that computes one equation."""
 Control: TypeAlias = Run | Branch | Loop | While
 """A step that runs other schedules."""
 Step: TypeAlias = Operation | Copy | Empty | Free | Control
@@ -239,7 +239,7 @@ class Schedule:
         return self
 
     def _check_control(self, step: Control, where: str) -> None:
-        """Check the schedules that a step runs, and what they are given and give."""
+        """Check the schedules that a step runs, with their operands and results."""
         types = self.types
         if isinstance(step, (Loop, While)):
             own, others = step.carries, step.constants
@@ -260,7 +260,7 @@ class Schedule:
                     raise ExprError(f"{where}: its {name} {what} {there}, not {here}")
 
     def __str__(self) -> str:
-        """Show the steps, one a line, and below each the schedules, or what the programs do, that it runs."""
+        """Show the steps, one per line, and below each the schedules or programs that it runs."""
         inputs = " ".join([f"r{v}:{self.types[v]}" for v in self.inputs])
         lines = [f"{{ schedule {inputs} ."]
         for v, value in self.constants.items():
@@ -316,7 +316,7 @@ def filled_by(step: Step) -> tuple[int, ...]:
 def within(
     step: Control, types: Sequence[ArrayType]
 ) -> Iterator[tuple[str, Schedule, list[ArrayType], list[ArrayType] | None]]:
-    """Yield the schedules that a step runs: names, schedules, and the types that they are given and are to give.
+    """Yield the schedules that a step runs: names, schedules, operand types and result types.
 
     None stands for types that follow from those of the step's other schedules.
     """
@@ -350,7 +350,7 @@ def within(
 
 
 def _below(step: Step, types: Sequence[ArrayType]) -> Iterator[tuple[str, str]]:
-    """Yield what is shown below a step: names and texts."""
+    """Yield names and texts shown below a step."""
     if isinstance(step, Control):
         for name, schedule, _, _ in within(step, types):
             yield name, str(schedule)

@@ -1,4 +1,4 @@
-"""Programs with kernels: made once that pays, by a thread of their own, and put in the place of NumPy's functions.
+"""Programs with kernels, made in the background once that pays, in the place of NumPy's functions.
 
 A program runs by calls of NumPy's functions at first. Once these have taken about as long as compiling would, its kernels are compiled, in the
 background (`budget.py` says when) or at once (`core.config.compilation`). A program with kernels computes nothing but its results. So when one cannot go on (an argument is
@@ -34,20 +34,23 @@ Function = Callable[..., list[Any]]
 CALLS = 4
 """After how many calls kernels are made, if that pays,"""
 EVALUATED = 8
-"""How many calls are evaluated, at most, before a program that calls NumPy's functions is made: that takes about as long as they lose."""
+"""Most evaluated calls before NumPy source is made, which costs about as much as they lose."""
 LONG = 0.02
 """or after how many seconds in them."""
 GLANCE = 1e-3
 """After about how many seconds a loop looks whether there is machine code of it."""
 BREAK = 1e-4
-"""For how many seconds a jitted program whose kernels are being made then stands back. Else Python has the thread that makes them wait 5 ms, each
-time it comes back from LLVM, and it takes several times as long: the program loses no less, and has its kernels later."""
+"""Seconds that a jitted program pauses per call while its kernels are being made.
+
+Without that, Python has the compiling thread wait 5 ms each time it comes back from LLVM, and compiling takes several
+times as long. The program loses no more by the pauses, and has its kernels sooner.
+"""
 SURE = 2
-"""How many times as long as compiling a call is still to take that is left for kernels, even of what nobody has jitted."""
+"""Multiple of compile time that a running call must still need for kernels to be made anyway."""
 FEW = 8
 """Loops of fewer rounds do not look."""
 GIVEN_UP = 16
-"""How much more often a program may fall back than it does not, before it stays with NumPy's functions."""
+"""Net fallbacks (fallbacks minus successes) before kernels are abandoned."""
 LAYOUTS = 256
 """How many layouts of arguments are known, at most, that kernels do not take."""
 
@@ -94,7 +97,7 @@ class Native(NamedTuple):
 
 
 def rounds(n: int | None = None) -> Iterable[Any]:
-    """Return what a loop of `n` rounds goes over, or one without end."""
+    """Return the range of a loop of `n` rounds, or an endless one."""
     return itertools.repeat(None) if n is None else range(n)
 
 
@@ -104,7 +107,7 @@ def _rerun(kind: str, flag: int) -> None:
 
 borrow(float_modes, usual_modes, lambda: np.geterrcall() is _rerun)
 RERUN_MODES = modes_that_call(_rerun)
-"""How NumPy's functions between kernels behave: where they would warn, all is computed again, and then they do."""
+"""Error modes of NumPy's functions between kernels: a warning leads to a rerun."""
 
 
 def _ignores_underflow() -> bool:
@@ -135,7 +138,7 @@ def later(make: Callable[[], Function]) -> Function:
 
 
 class Tier:
-    """What is called for a program: NumPy's functions, later kernels.
+    """The callable of a program: NumPy's functions, later kernels.
 
     Parameters
     ----------
@@ -148,7 +151,7 @@ class Tier:
     """
 
     in_step = False
-    """Whether several processes run the program: kernels round otherwise than NumPy, so all have them from the first call on."""
+    """Whether several processes run the program: all need equal rounding, so kernels from the first call."""
 
     def __init__(
         self,
@@ -160,7 +163,7 @@ class Tier:
         self.share = share
         self.jitted = jitted
         self.gain = 1.0
-        """What `share` has returned."""
+        """Result of `share`."""
         self.native: Native | None = None
         self.blocks: Function | None = None
         self.calls = 0
@@ -180,7 +183,7 @@ class Tier:
     def function(
         self, library: Function, blocks: Function | None = None, evaluate: Function | None = None
     ) -> Function:
-        """Return what callers keep, of the function that calls NumPy's; its loops go over `self.rounds`.
+        """Return the function for callers, made of NumPy's version; its loops go over `self.rounds`.
 
         `blocks` does so a block of rows at a time, and is run in its place until kernels are there, or always if there are none. `evaluate`
         needs not to be compiled, and is run at the first calls.
@@ -238,7 +241,7 @@ class Tier:
                 self._ask(self.seconds)
 
     def _by_library(self, library: Function, arguments: Sequence[Any], usual: bool) -> list[Any]:
-        """Run the program by NumPy's functions, in blocks if there are any and nobody asks for other modes than the `usual`."""
+        """Run the program by NumPy's functions, in blocks if there are any and the modes are the `usual`."""
         blocks = self.blocks
         if blocks is None or not usual or not _in_order(arguments):
             return library(*arguments)
@@ -263,7 +266,7 @@ class Tier:
             self._stood_back = time.perf_counter()
 
     def _ask(self, seconds: float, left: float = 0.0) -> None:
-        """Have kernels made by the thread that does, if nobody has yet, and if that pays for NumPy's functions that take so long.
+        """Ask for kernels, if nobody has yet and they pay for so many seconds of NumPy's functions.
 
         `left` is how many more seconds the call at hand is about to take. If it repays kernels by itself, it is as good as jitted.
         """
@@ -286,7 +289,7 @@ class Tier:
 
     @property
     def decision(self) -> str:
-        """What was decided about kernels, and why."""
+        """The decision about kernels, with its reason."""
         if self.make is None:
             return "it has kernels" if self.native is not None else "there are no kernels for it"
         if compilation.get() == "off":
@@ -300,7 +303,7 @@ class Tier:
         return f"its kernels wait for a later call: {spared}, and {cost}; compiling has taken {BUDGET.spent:.2g} s of this process already"
 
     def compile_in_background(self) -> None:
-        """Make the function with kernels, if that still pays once it is known what they spare."""
+        """Make the function with kernels, if that still pays once the gain is known."""
         if self.share is not None and BUDGET.limited:
             self.gain, self.share = self.share(), None
             if not self._is_repaid(self.taken):
@@ -314,7 +317,7 @@ class Tier:
             BUDGET.took(locked + BACKGROUND.helped - helped, self.lines, locked)
 
     def rounds(self, n: int | None = None) -> Iterable[Any]:
-        """Return what a loop of the program goes over; see `rounds`."""
+        """Return the rounds of a loop of the program; see `rounds`."""
         begun = self._begun.get(threading.get_ident())
         if begun is None or (n is not None and n < FEW):
             return rounds(n)

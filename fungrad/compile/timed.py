@@ -1,4 +1,4 @@
-"""Programs of which each call, and each call of a library's function or a kernel in it, is told to observers.
+"""Programs whose calls, including library functions and kernels, are reported to observers.
 
 The code that is run is the same; only what it finds under the name ``np``, and under those of kernels and primitives, measures the
 time. So it is compiled once more, for as long as somebody observes.
@@ -38,12 +38,12 @@ def run_timed(program: Program, xp: ModuleType, arguments: Sequence[Any]) -> lis
 
 
 def forget_twins() -> None:
-    """Let go of what was compiled to be observed."""
+    """Release the programs that were compiled for observation."""
     _twins.clear()
 
 
 class Timed(Program):
-    """A program of which the calls are told to observers."""
+    """A program whose calls are reported to observers."""
 
     def __init__(self, program: Program) -> None:
         super().__init__(program.given, program.donated, True, program.borrowed)
@@ -61,7 +61,7 @@ class Timed(Program):
 
 
 def _timed(name: str, value: Any) -> Any:
-    """Return what stands for a constant, a kernel or the `impl` of a primitive in code that is observed."""
+    """Return the timing stand-in of a constant, a kernel or a primitive's `impl`."""
     if not callable(value) or isinstance(value, (type, np.generic, np.ndarray)):
         return value
     primitive = getattr(value, "__self__", None)
@@ -87,7 +87,7 @@ class TimedModule:
 
 
 class TimedFunction:
-    """Stands for a function in code that is observed: what it takes is told, with the line that calls it."""
+    """A function in observed code, reporting its time and the line of its caller."""
 
     def __init__(self, name: str, function: Callable[..., Any], kind: str) -> None:
         self._name, self._function, self._kind = name, function, kind

@@ -1,4 +1,4 @@
-"""Which element of an array a kernel reads at each place of its index space, and in which part of that."""
+"""Elements of an array that a kernel reads, by place of its index space, and the part of that."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Access(NamedTuple):
 
     @property
     def lines(self) -> list[tuple[int | None, int, int, int]]:
-        """Of each axis of the array: the axis of the index space, start, step, and how many elements neighbours are apart."""
+        """For each axis of the array: the axis of the index space, start, step, and distance of neighbours."""
         ndim = self.type.ndim
         starts = (0,) * ndim if self.starts is None else self.starts
         steps = (1,) * ndim if self.steps is None else self.steps
@@ -45,7 +45,7 @@ class Access(NamedTuple):
         return sum([start * apart for _, start, _, apart in self.lines])
 
     def fits(self, space: Shape) -> bool:
-        """Whether what is read lies within the array, and the box within the index space."""
+        """Whether the elements read lie within the array, and the box within the index space."""
         given = [a for a in self.axes if a is not None and a >= 0]
         if len(self.axes) != self.type.ndim or len({*given}) != len(given):
             return False
@@ -63,7 +63,10 @@ class Access(NamedTuple):
         return True
 
     def of(self, array: Any, space: Shape, indices: Sequence[Any] = ()) -> Any:
-        """Return what is read of an array, with an axis for each of the index space, of length 1 where it is repeated."""
+        """Return the elements read of an array, with an axis for each of the index space.
+
+        An axis has length 1 where elements are repeated.
+        """
         bounds = {a: (low, high - 1) for a, low, high in self.box}
         index = []
         for axis, start, step, _ in self.lines:
@@ -79,7 +82,7 @@ class Access(NamedTuple):
         return values[tuple(index)] if index else values.reshape((1,) * len(space))
 
     def __str__(self) -> str:
-        """Show the axes of the index space, and what part is read where that is not all."""
+        """Show the axes of the index space, and the part that is read unless it is all."""
         text = f"{self.type} along {list(self.axes)}"
         if self.starts is not None:
             text += f" from {list(self.starts)} by {[step for _, _, step, _ in self.lines]}"

@@ -1,4 +1,4 @@
-"""Taking arrays apart along a short last axis, as coordinates of points: an array for each of x, y and z.
+"""Arrays of points taken apart along a short last axis: an array for each of x, y and z.
 
 A loop over three elements is no loop worth a kernel, and reductions along other axes have that one between them and the elements. Taken
 apart, all of it is elementwise over the longer axes: a structure of arrays in place of an array of structures.
@@ -35,7 +35,7 @@ COMBINING: dict[type[Primitive], Primitive] = {
     ReduceMax: maximum,
     ReduceMin: minimum,
 }
-"""What reduces two elements."""
+"""Operations of reductions of two elements."""
 
 
 def taken_apart(expr: Expr) -> Expr:
@@ -53,7 +53,7 @@ def _is_short(type_: ArrayType) -> bool:
 
 
 class _Groups:
-    """Variables that are taken apart together or not at all: results of elementwise equations, and what these read."""
+    """Variables taken apart together or not at all: elementwise results and their operands."""
 
     def __init__(self, expr: Expr) -> None:
         self.expr = expr

@@ -1,4 +1,4 @@
-"""Recording the nodes of a kernel: what equations over one index space compute, and where they read it."""
+"""Recording a kernel's nodes from equations over one index space."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def is_reduced(operation: str, kinds: str, dtype: DType) -> bool:
 
 
 class Builder:
-    """Records the nodes of a kernel: of equations on arrays of a shape, and reductions of such along some axes, or along all.
+    """Recorder of a kernel's nodes: equations on arrays of a shape, and reductions along some axes or all.
 
     Those axes come last in its index space.
     """

@@ -1,4 +1,4 @@
-"""Elementary functions in kernels: few are spelled out at their places, of many each is one function that is called.
+"""Elementary functions in kernels: a few are inlined, many are calls of one function each.
 
 LLVM's time grows with the lines of a kernel, and a sine is some forty of them. A call costs a kernel about as much as five operations.
 """
@@ -17,7 +17,7 @@ from fungrad.compile.kernels.scalar import Scalar, Scalars
 SPELLED = 512
 """Up to how many operations a kernel is, its elementary functions spelled out, none of them is called."""
 FEW = 2
-"""How many times an elementary function stands in a longer kernel, at most, if it is spelled out there."""
+"""Most occurrences of an elementary function in a longer kernel that are inlined."""
 
 
 class Spelled(Scalars):
@@ -28,7 +28,7 @@ class Spelled(Scalars):
         self.safe: list[int] = []  # nodes that have to be true everywhere
 
     def require(self, truth: Scalar) -> None:
-        """Have what is computed count only if something is true everywhere."""
+        """Require a truth everywhere for the results to count."""
         self.safe.append(truth.index)
 
     def function(self, name: str, *operands: Scalar) -> Scalar:
@@ -40,7 +40,7 @@ class Spelled(Scalars):
 
 
 class Body(Spelled):
-    """What a call computes: elementary functions of the same operands.
+    """Body of a called function: elementary functions of the same operands.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ def weight_of(nodes: Iterable[Node]) -> int:
 def spelled(
     nodes: Sequence[Node], safe: Iterable[int]
 ) -> tuple[Sequence[Node], Sequence[int], Sequence[int]]:
-    """Return nodes with functions spelled out, but for those that are called, the nodes that have to be true, and where each node is now."""
+    """Return nodes with functions inlined or called, the required truths, and the new numbers of nodes."""
     counts = collections.Counter(
         [(x.operation, x.dtype) for x in nodes if x.operation in FUNCTIONS]
     )
@@ -94,7 +94,7 @@ def spelled(
 
 
 def with_same_operands(nodes: Sequence[Node], groups: Iterable[Any]) -> dict[int, list[int]]:
-    """Return, of each node that is a function, which are functions of the same operands, in the same one of some groups."""
+    """Return, for each node that is a function, the functions of the same operands in the same group."""
     found: dict[Any, list[int]] = {}
     for number, (node, group) in enumerate(zip(nodes, groups, strict=True)):
         if node.operation in FUNCTIONS:

@@ -19,7 +19,7 @@ LARGE, SMALL = 2.0**500, 2.0**-480
 
 
 class Formula(NamedTuple):
-    """What a function is of the parts of a number, and for which numbers that holds."""
+    """A function in terms of a number's parts, and the numbers for which that holds."""
 
     value: Callable[[Scalars, Scalar, Scalar], tuple[Scalar, Scalar]]
     holds: Callable[[Scalars, Scalar, Scalar], Scalar]
@@ -110,7 +110,7 @@ def log(s: Scalars, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
 
 
 def _sum(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
-    """Return the rounded sum, and what was rounded off (D. E. Knuth, "The Art of Computer Programming", section 4.2.2)."""
+    """Return the rounded sum and its rounding error (D. E. Knuth, TAOCP, section 4.2.2)."""
     total = x + y
     back = total - x
     return total, (x - (total - back)) + (y - back)

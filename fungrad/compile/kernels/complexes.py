@@ -1,4 +1,4 @@
-"""Complex numbers: what NumPy's functions compute of their parts.
+"""Complex numbers in kernels: NumPy's functions in terms of real and imaginary parts.
 
 A complex node of a kernel is loaded or joined of its parts, nothing else: all is computed of parts.
 """
@@ -104,7 +104,7 @@ def multiply(s: Scalars, x: Scalar, y: Scalar) -> Scalar:
 
 
 def divide(s: Scalars, x: Scalar, y: Scalar) -> Scalar:
-    """Return x / y, by the algorithm of R. L. Smith (Communications of the ACM 5, 1962, page 435), as NumPy does."""
+    """Return x / y by R. L. Smith's algorithm (CACM 5, 1962, page 435), as NumPy does."""
     (a, b), (c, d) = parts(s, x), parts(s, y)
     steep = s.absolute(c) < s.absolute(d)
     long, short = s.where(steep, d, c), s.where(steep, c, d)
@@ -160,7 +160,7 @@ ARITHMETIC: dict[str, Callable[..., Scalar]] = {
     "sqrt": lambda s, x: function(s, "sqrt", x),
     "sub": subtract,
 }
-"""What operations of kernels are for complex numbers."""
+"""Operations of kernels on complex numbers."""
 
 
 def arithmetic(s: Scalars, operation: str, *operands: Scalar) -> Scalar:

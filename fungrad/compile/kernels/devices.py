@@ -1,4 +1,4 @@
-"""Scalars in kernels of devices: what CuPy's functions make of them, whose bits of rounding these need not be.
+"""Scalars in kernels of devices: CuPy's meaning, without its exact bits of rounding.
 
 Nothing warns there, and a kernel cannot ask for all to be computed again. So what is right for a part of the arguments alone is no
 operation of theirs; functions that hold for all arguments are, by the names that NumPy has for them.
@@ -27,7 +27,7 @@ class DeviceNamespace(Namespace):
         raise NotScalar("nobody asks on a device")
 
     def in_range(self, x: Scalar, dtype: DType) -> None:
-        """Take a conversion of what is no integer as C does, and CuPy."""
+        """Convert numbers out of range as C and CuPy do."""
 
     def within(self, place: Scalar, length: int) -> Scalar:
         """Return an index as CuPy takes it: modulo the length of the axis."""

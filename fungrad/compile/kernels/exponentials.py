@@ -83,7 +83,7 @@ def exp_near_zero(s: Scalars, r: Scalar) -> Scalar:
 
 
 def long_exp(s: Scalars, r: Scalar, low: Scalar) -> tuple[Scalar, Scalar]:
-    """Return e^(r + low) as a sum of two numbers, for such an r and what it misses."""
+    """Return e^(r + low) as a sum of two numbers, for a reduced r and its rounding error."""
     rest = r * r * polynomial(s, r, EXP[r.dtype])
     near = 1.0 + r
     return near, ((1.0 - near) + r) + s.fma(low, near + rest, rest)

@@ -1,4 +1,4 @@
-"""What the elementary functions share: the layout of floating-point numbers, and polynomials.
+"""Shared parts of elementary functions: the layout of floating-point numbers, and polynomials.
 
 Coefficients are minimax ones (Remez's algorithm, run with 60 digits). The errors that functions tell are the greatest ones met
 with, in single and in double precision, in units of the last place.
@@ -25,7 +25,7 @@ class Format(NamedTuple):
     mantissa: int
     """How many bits of the mantissa are stored."""
     bias: int
-    """What is added to the exponent where it is stored."""
+    """Offset of the stored exponent."""
 
     @property
     def magic(self) -> float:
@@ -45,7 +45,7 @@ def format_of(x: Scalar) -> Format:
 
 
 def quotient(s: Scalars, dividend: tuple[Scalar, Scalar], divisor: tuple[Scalar, Scalar]) -> Scalar:
-    """Return the quotient of two sums of two numbers, and what it misses added."""
+    """Return the quotient of two sums of two numbers, with its rounding error added."""
     inverse = 1.0 / divisor[0]
     estimate = dividend[0] * inverse
     missing = s.fma(-estimate, divisor[0], dividend[0]) + s.fma(-estimate, divisor[1], dividend[1])
@@ -61,7 +61,7 @@ def polynomial(s: Scalars, x: Scalar, coefficients: Coefficients) -> Scalar:
 
 
 def power_of_two(s: Scalars, i: Scalar, dtype: np.dtype[Any]) -> Scalar:
-    """Return the number of which the lowest bits of `i` are the exponent, as it is stored."""
+    """Return the number whose stored exponent is the lowest bits of `i`."""
     return s.arithmetic("shl", i, FORMATS[dtype].mantissa).view(dtype)
 
 

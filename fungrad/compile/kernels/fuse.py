@@ -1,4 +1,4 @@
-"""Grouping equations into kernels: elementwise ones, and reductions along the same axes, over one index space.
+"""Grouping of equations into kernels: elementwise ones and reductions over one index space.
 
 Equations are taken in order. Each joins an open group that computes one of its operands, if their index spaces agree, or
 opens one. A group is closed, and takes its place in the program, as soon as somebody outside of it needs what it
@@ -30,12 +30,15 @@ from fungrad.core.types import Shape
 from fungrad.primitives.shaping import Broadcast
 
 LARGEST = 1 << 13
-"""Nodes of a kernel, whose vectors may all be on the stack at once: half a megabyte. What a cut goes through is written to memory, and read again."""
+"""Most nodes of a kernel, whose vectors may all be on the stack: half a megabyte.
+
+Values across a cut are written to memory and read again.
+"""
 SHORTEST = 4
 """The length of the innermost loop from which a kernel is worth it, but for small arrays."""
 SMALL = 1 << 6
 WASTED = 1 << 6
-"""Operations on vectors, beyond those on full ones, up to which reductions join what computes their operands: NumPy's functions reduce a row in this time."""
+"""Extra vector operations up to which reductions join their operands: NumPy's time for a row."""
 VECTOR = 64
 """Bytes of a vector, on wide processors."""
 SCALARS = 4
@@ -43,7 +46,7 @@ SCALARS = 4
 
 
 def fuse(expr: Expr, every: bool = False, machine: Machine = HOST) -> tuple[Expr, list[Fused]]:
-    """Return `expr` with kernels in place of what they compute, and the kernels: of what is worth it, or of `every` group."""
+    """Return `expr` with kernels, and the kernels: those worth it, or of `every` group."""
     fuser = _Fuser(expr, every, machine)
     return fuser.fused(), fuser.kernels
 
@@ -99,7 +102,7 @@ class _Fuser:
     # What can be in a kernel
 
     def _work_of(self, equation: Equation) -> Work:
-        """Return what an elementwise equation is in a kernel, or one that reads anywhere; `NO_WORK` of what can be in none."""
+        """Return the work, in a kernel, of an elementwise equation or of one that reads anywhere; or `NO_WORK`."""
         primitive, inputs, outputs = equation
         if len(outputs) != 1 or not inputs or not self.types[outputs[0]].size:
             return NO_WORK
@@ -184,7 +187,7 @@ class _Fuser:
         return group is not None and group.open
 
     def _reads(self, equation: Equation) -> list[tuple[int, Lines]]:
-        """Return the variables that an equation of elements reads, or of which it reads views, and where; none of others."""
+        """Return the variables that an elementwise equation reads, itself or through views, and where."""
         primitive, inputs, (out, *_) = equation
         if is_of_elements(primitive):
             reads = [(v, straight(self.types[v].ndim)) for v in inputs]
@@ -201,7 +204,7 @@ class _Fuser:
         return [self.views.path(v, lines)[-1] for v, lines in reads]
 
     def _fits(self, group: Group, reads: Sequence[tuple[int, Lines]], shape: Shape) -> bool:
-        """Whether what is read of the group is at the same place: of rows, along them."""
+        """Whether a group's values are read at their own places: values of rows, along them."""
         for v, lines in reads:
             if self.group.get(v) is not group:
                 continue
@@ -261,7 +264,7 @@ class _Fuser:
         return columns > 1 and group.operations * (vectors - columns / lanes) > WASTED
 
     def _joins(self, group: Group, axes: tuple[int, ...], v: int) -> bool:
-        """Whether a reduction along some axes of what a group computes may be part of it."""
+        """Whether a reduction of a group's values along some axes may join it."""
         if group.axes is not None:
             return group.axes == axes
         ndim = len(group.space)
@@ -321,7 +324,7 @@ class _Fuser:
             self._place(number)
 
     def _take_reductions(self, group: Group) -> None:
-        """Have reductions along rows join a group whose results they read: else these would be written, and read again."""
+        """Let reductions along rows join a group that reads their results, to spare memory traffic."""
         made = [v for number in group.members for v in self.given[number][0].outputs]
         for v in made:
             if self.types[v].shape != group.space or group.space[-1:] < (SHORTEST,):
@@ -357,7 +360,7 @@ class _Fuser:
     def _kernel(
         self, group: Group, members: Sequence[int]
     ) -> tuple[Kernel, list[int], list[int]] | None:
-        """Return the kernel of a group, what it reads and what it writes; None if it is not worth it."""
+        """Return the kernel of a group, its inputs and its outputs; None if it is not worth it."""
         least = 2 if group.space else SCALARS
         if self.placed_in.issuperset([v for n in members for v in self.given[n][0].outputs]):
             least = 1  # it spares a copy
@@ -388,7 +391,7 @@ class _Fuser:
         return bool(along) and along[-1].length < SHORTEST and math.prod(kernel.space) > SMALL
 
     def _is_alone(self, number: int) -> bool:
-        """Whether an equation is one launch by itself: what joins, or reduces, is several of CuPy's."""
+        """Whether an equation is one launch by itself; joins and reductions are several of CuPy's."""
         primitive = self.given[number][0].primitive
         return primitive.view or is_of_elements(primitive)
 

@@ -10,27 +10,30 @@ from fungrad.core.types import ArrayType
 
 
 class Function(Protocol):
-    """What becomes one function of machine code: a kernel or a routine."""
+    """A function of machine code: a kernel or a routine."""
 
     @property
     def followed(self) -> Collection[int]:
-        """The operands in whose order in memory outputs may lie that others than its program see; however others do, outputs may lie in C order."""
+        """Operands whose memory layout externally visible outputs follow.
+
+        Layouts of other operands do not matter: outputs are in C order.
+        """
 
     @property
     def told_apart(self) -> Collection[int]:
-        """The operands that NumPy's functions convert, join, or copy: the order of the result depends on the axes along which elements are repeated."""
+        """Operands whose zero strides matter, because NumPy's own function copies them and chooses the layout."""
 
     @property
     def summary(self) -> str:
-        """What it goes over and how much it computes there."""
+        """Its index space, and its amount of work."""
 
     @property
     def operand_types(self) -> Sequence[ArrayType]:
-        """What it is given."""
+        """Types of its operands."""
 
     @property
     def output_types(self) -> Sequence[ArrayType]:
-        """What it gives."""
+        """Types of its results."""
 
     @property
     def work(self) -> int:
@@ -44,13 +47,13 @@ class Function(Protocol):
         """Return the operands over which an output can be written."""
 
     def written(self, over: Mapping[int, int]) -> Function:
-        """Return what writes outputs over operands."""
+        """Return the version that writes outputs over operands."""
 
     def can_be_given(self, output: int) -> bool:
         """Whether an output can be written to an array that is given."""
 
     def into(self, outputs: Sequence[int]) -> Function:
-        """Return what is also given arrays, after the others, into which it writes outputs."""
+        """Return the version with more operands, after the others, into which it writes outputs."""
 
     def interpret(self, *arrays: Any) -> list[Any]:
         """Return the outputs by NumPy's functions."""
@@ -78,11 +81,11 @@ class Fused(Primitive):
         return self.kernel.places_for(result)
 
     def over(self, places: Mapping[int, int]) -> Fused:
-        """Return what writes results over operands, given the place of the operand by the number of the result."""
+        """Return the version that writes results over operands, given by the number of the result."""
         return Fused(self.kernel.written(places)) if places else self
 
     def into(self, results: Sequence[int]) -> Fused:
-        """Return what is also given arrays, after the others, into which it writes results."""
+        """Return the version with more operands, after the others, into which it writes results."""
         return Fused(self.kernel.into(results)) if results else self
 
     @property
@@ -97,5 +100,5 @@ class Fused(Primitive):
         return self.from_sequence(self.kernel.interpret(*operands))
 
     def __repr__(self) -> str:
-        """Show what it goes over and how much it computes there."""
+        """Show its index space and amount of work."""
         return self.kernel.summary

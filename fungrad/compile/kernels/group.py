@@ -6,7 +6,7 @@ from fungrad.core.types import Shape
 
 
 class Group:
-    """Equations that are to be one kernel: the numbers of them, the index space, along which axes of it they reduce."""
+    """Equations for one kernel: their numbers, the index space, and the axes that they reduce."""
 
     __slots__ = ("axes", "cuts", "members", "nodes", "open", "operations", "space")
 

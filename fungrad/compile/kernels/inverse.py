@@ -108,7 +108,7 @@ def arctan2(s: Scalars, y: Scalar, x: Scalar) -> Scalar:
 
 
 def half_angle(s: Scalars, x: Scalar) -> tuple[Scalar, Scalar]:
-    """Return t of which to take the inverse sine, and whether |x| > 1/2.
+    """Return the argument t of the inverse sine, and whether |x| > 1/2.
 
     It is |x|, or for |x| > 1/2 sqrt((1 - |x|) / 2), the sine of half of arccos(|x|). Outside of
     [-1, 1] the root is of a negative number, which sets the flag.

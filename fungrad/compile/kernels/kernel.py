@@ -1,4 +1,4 @@
-"""A kernel: an index space, what is read at each place of it, scalar operations, reductions, and what is written.
+"""A kernel: an index space, reads, scalar operations, reductions and writes.
 
 The axes of the index space are rows, then those that reductions go along. A node is of the elements, or of the rows
 alone; what a reduction gives is of the rows, and elements that need it are computed in a further pass over the row.
@@ -49,7 +49,7 @@ REDUCTIONS: dict[str, np.ufunc] = {
     "reduce_and": np.logical_and,
     "reduce_or": np.logical_or,
 }
-"""What reductions along a row are, in NumPy's functions."""
+"""Reductions along a row, as NumPy's functions."""
 MOVING = frozenset(["constant", "load", "convert", "bitcast", "select", "complex"])
 """Operations on numbers that are not computed with, too."""
 KNOWN = MOVING.union(["inside", "iota"], OPERATIONS, FUNCTIONS, REDUCTIONS)
@@ -58,7 +58,7 @@ KNOWN = MOVING.union(["inside", "iota"], OPERATIONS, FUNCTIONS, REDUCTIONS)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Kernel:
-    """What one loop computes.
+    """One loop's computation.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class Kernel:
 
     @property
     def operand_types(self) -> list[ArrayType]:
-        """What it is given."""
+        """Types of its operands."""
         if not self.given:
             return [x.type for x in self.operands]
         by_position = dict(zip(self.given, self.operands, strict=True))
@@ -106,7 +106,7 @@ class Kernel:
 
     @property
     def output_types(self) -> list[ArrayType]:
-        """What it gives."""
+        """Types of its results."""
         return [x.type for x in self.outputs]
 
     @property
@@ -116,7 +116,10 @@ class Kernel:
 
     @property
     def told_apart(self) -> frozenset[int]:
-        """The arrays that it is given and converts, as `Function` says; all if some are computed with in parts or wider, put together, or made complex."""
+        """The operands that it converts, as `Function` says.
+
+        All of them, if some are computed in parts or wider, joined, or made complex.
+        """
         # A conversion to booleans is `ne`. What ufuncs compute lies in C order, however elements are repeated.
         converted = {
             v for node in self.nodes if node.operation in ("convert", "ne") for v in node.operands
@@ -130,7 +133,7 @@ class Kernel:
 
     @property
     def summary(self) -> str:
-        """What it goes over and how much it computes there."""
+        """Its index space, and its amount of work."""
         return f"kernel[space={self.space}, nodes={len(self.nodes)}]"
 
     @property
@@ -190,7 +193,7 @@ class Kernel:
         return max(numbers, default=0)
 
     def places_for(self, output: int) -> list[int]:
-        """Return the operands over which an output can be written: nobody reads an element once the last pass has written there."""
+        """Return operands over which an output can be written: no pass reads them after the last write."""
         wanted = self.outputs[output]
         if not self._is_written_last(output):
             return []
@@ -254,7 +257,7 @@ class Kernel:
         return self
 
     def _wrong(self, number: int, node: Node) -> str:
-        """Return what is wrong with a node; "" if nothing is."""
+        """Return the fault of a node, or ""."""
         operation, dtype, operands, value = node
         if operands and max(operands) >= number:
             return "it comes before its operands"
@@ -266,7 +269,7 @@ class Kernel:
         return "" if operation in KNOWN else "the operation is not known"
 
     def interpret(self, *arrays: Any) -> list[Any]:
-        """Return the outputs for the operands by NumPy's functions: what compilers are held against."""
+        """Return the outputs for the operands by NumPy's functions, as an oracle for compilers."""
         inner = tuple(range(self.rows, len(self.space)))
         values: list[Any] = []
         for node in self.nodes:

@@ -51,7 +51,7 @@ def split(s: Scalars, x: Scalar, subnormals: bool = True) -> Split:
 
 
 class Mercator(NamedTuple):
-    """What log(1 + f) = f - c is made of."""
+    """Terms of log(1 + f) = f - c."""
 
     c: Scalar
     outside: Scalar
@@ -61,7 +61,7 @@ class Mercator(NamedTuple):
 
 
 def log_of_sum(s: Scalars, x: Scalar, f: Scalar) -> Mercator:
-    """Return what log(1 + f) is made of, where 1 + f is `x` but for a power of 2.
+    """Return the terms of log(1 + f), where 1 + f is `x` up to a power of 2.
 
     log(1 + f) = 2 artanh(q) with q = f / (2 + f), of which f - f^2/2 is taken out as in FreeBSD's
     `e_log.c`. For x = 0 and x < 0, q is -1/0 and 0/0, which set the flags.
@@ -88,7 +88,7 @@ def log(s: Scalars, x: Scalar) -> Scalar:
 
 
 def log1p(s: Scalars, x: Scalar) -> Scalar:
-    """Return log(1 + x), as `log`; what is rounded off 1 + x is added to m.
+    """Return log(1 + x), as `log`, with the rounding error of 1 + x added to m.
 
     As in FreeBSD's `s_log1p.c`, but for its division. Error: 1.42, 1.30.
     """

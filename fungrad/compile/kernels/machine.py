@@ -1,4 +1,4 @@
-"""What of a machine decides which equations become kernels."""
+"""Facts of a machine that decide which equations become kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What primitives compute of each element."""
+"""Elementwise meanings of primitives."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Namespace(Stored):
         return super().__getattr__(name)
 
     def require(self, truth: Scalar) -> None:
-        """Have what is computed count only if something is true everywhere."""
+        """Require a truth everywhere for the results to count."""
         self.safe.append(truth.index)
 
     def power(self, x: Any, y: Any) -> Scalar:
@@ -61,7 +61,7 @@ class Namespace(Stored):
         return self.convert(function(self, *wide), dtype)
 
     def finished(self) -> tuple[Sequence[Node], Sequence[int], Sequence[int]]:
-        """Return the nodes of a kernel, those that have to be true, and where each node that has been recorded is now."""
+        """Return the nodes of a kernel, the required truths, and the new number of each recorded node."""
         return spelled(self.nodes, dict.fromkeys(self.safe))
 
     def work(self) -> int:
@@ -77,7 +77,7 @@ def is_of_elements(primitive: Primitive) -> bool:
 def meaning(
     primitive: Primitive, namespace: Namespace, operands: list[Scalar], result: ArrayType
 ) -> Scalar | None:
-    """Record what an elementwise primitive computes; None if kernels have no operations for it."""
+    """Record an elementwise primitive's operations; None if kernels have none for it."""
     if computed_in(result.dtype) is None:
         return None
     try:
@@ -94,14 +94,14 @@ def meaning(
 
 
 class Work(NamedTuple):
-    """What an elementwise primitive is in a kernel: how many operations, and how many nodes, of which a function that is called is one."""
+    """Work of an elementwise primitive in a kernel: operations, and nodes; a called function is one."""
 
     operations: int
     nodes: int
 
 
 NO_WORK = Work(0, 0)
-"""Of what cannot be part of a kernel."""
+"""Work of equations that cannot be part of a kernel."""
 
 
 def work_of(
@@ -110,7 +110,7 @@ def work_of(
     result: ArrayType,
     scalars: Callable[[], Namespace] = Namespace,
 ) -> Work:
-    """Return what an elementwise primitive is in a kernel; `NO_WORK` if it cannot be part of one."""
+    """Return the work of an elementwise primitive in a kernel; `NO_WORK` if it cannot be part of one."""
     dtypes = tuple([t.dtype for t in operands])
     known = all(computed_in(d) is not None for d in dtypes)
     return _work_of(primitive, dtypes, result.dtype, scalars) if known else NO_WORK

@@ -1,4 +1,4 @@
-"""Floating-point numbers that are stored in 16 bits and computed with in float32: float16, and the bfloat16 of ml_dtypes."""
+"""Numbers stored in 16 bits and computed in float32: float16, and ml_dtypes' bfloat16."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def narrowed(s: Scalars, x: Scalar, dtype: DType) -> Scalar:
 
 
 def _odd(s: Scalars, x: Scalar) -> Scalar:
-    """Return a float64 as float32, rounded to the odd neighbour if it lies between two: to be rounded again.
+    """Return a float64 as float32, rounded to odd between two neighbours, for a second rounding.
 
     Rounding that to fewer digits is as good as rounding once (S. Boldo, G. Melquiond, "Emulation of FMA and
     correctly rounded sums: proved algorithms using rounding to odd", 2008).

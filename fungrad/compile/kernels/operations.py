@@ -1,4 +1,4 @@
-"""Operations on scalars, which every processor has: what kernels are made of, and what each means in NumPy's functions."""
+"""Scalar operations of every processor, the nodes of kernels, with their NumPy meaning."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fungrad.core.types import is_added
 DType = np.dtype[Any]
 BOOL = np.dtype(bool)
 DTYPES = frozenset(map(np.dtype, "?bhilqBHILQfd"))
-"""What kernels compute with."""
+"""Dtypes that kernels compute in."""
 F4, F8 = np.dtype(np.float32), np.dtype(np.float64)
 PARTS: dict[DType, DType] = {np.dtype(np.complex64): F4, np.dtype(np.complex128): F8}
 HALF = np.dtype(np.float16)
@@ -22,7 +22,7 @@ HALF = np.dtype(np.float16)
 
 @functools.lru_cache(maxsize=1 << 8)
 def computed_in(dtype: DType) -> DType | None:
-    """Return the dtype that kernels compute in with numbers that are stored in another; None if kernels do not have these.
+    """Return the dtype in which kernels compute numbers of a stored dtype; None if they cannot.
 
     With complex numbers, that is the dtype of their parts. NumPy, too, computes with float16 in float32, and rounds after each operation; and so does ml_dtypes with bfloat16.
     """
@@ -97,7 +97,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "imag": np.imag,
     "complex": _complex,
 }
-"""What each operation is, in NumPy's functions. "convert" and "bitcast" go to the dtype of the node."""
+"""NumPy's function for each operation. "convert" and "bitcast" go to the dtype of the node."""
 
 
 def _special(name: str) -> Callable[..., Any]:
@@ -118,7 +118,7 @@ COMPARISONS = frozenset(["eq", "ne", "lt", "le", "gt", "ge"])
 
 
 def compute(node: Node, operands: list[Any]) -> Any:
-    """Return what an operation is, on NumPy's arrays: what compilers are held against."""
+    """Return an operation's result on NumPy arrays, as an oracle for compilers."""
     if node.operation == "convert":
         return operands[0].astype(node.dtype)
     if node.operation == "bitcast":

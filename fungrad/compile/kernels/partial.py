@@ -1,4 +1,4 @@
-"""A kernel that reduces everything to numbers, as one that does so in parts, and one that reduces what these give.
+"""A full reduction as one kernel of parts and one that reduces their results.
 
 The parts follow from the size alone, so that the bits of a sum are the same for any number of threads.
 """
@@ -21,7 +21,7 @@ PART = 1 << 16
 MOST = 1 << 12
 """Parts, at most."""
 FEWEST = 1 << 23
-"""Operations on elements from which there are parts: what is worth a thread."""
+"""Operations on elements from which there are parts, each worth a thread."""
 
 
 class Partial(NamedTuple):
@@ -82,7 +82,7 @@ def in_parts(kernel: Kernel) -> Partial | None:
 
 
 def _is_simple(kernel: Kernel) -> bool:
-    """Whether all that elements are for is a single round of reductions of what lies in C order."""
+    """Whether elements serve a single round of reductions of arrays in C order."""
     reduces = any(node.operation in REDUCTIONS for node in kernel.nodes)
     plain = all(
         x.starts is None
@@ -126,7 +126,7 @@ def _partial(kernel: Kernel, sums: Sequence[int]) -> Kernel:
 
 
 def _last(kernel: Kernel, sums: Sequence[int], count: int) -> tuple[Kernel, tuple[int, ...]]:
-    """Return the kernel that reduces what parts give, and which operands without axes it takes first."""
+    """Return the kernel that reduces the parts' results, and the scalar operands that it takes first."""
     numbers = tuple([k for k, x in enumerate(kernel.operands) if not x.axes])
     operands = [Access(kernel.operands[k].type, ()) for k in numbers]
     nodes: list[Node] = []

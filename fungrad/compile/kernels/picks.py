@@ -1,4 +1,4 @@
-"""Reads at index arrays, and writes at them that hit each row once, by lines along the axes of the result."""
+"""Reads at index arrays, and writes that hit each row once, by lines along the result's axes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fungrad.core.types import ArrayType
 
 
 class Index(NamedTuple):
-    """An index array: which operand it is, where its elements lie, and the length of the axis that it is an index of, and the axis."""
+    """An index array: its operand, its elements' lines, and the length and the axis that it indexes."""
 
     operand: int
     lines: Lines
@@ -19,7 +19,7 @@ class Index(NamedTuple):
 
 
 def gathered(types: Sequence[ArrayType], counts: Sequence[int | None]) -> tuple[Lines, list[Index]]:
-    """Return where the elements that `Gather` takes lie, with the k-th of the indices for the axis ``-1 - k``.
+    """Return the lines of the elements that `Gather` takes; index k is for the axis ``-1 - k``.
 
     Index arrays may count: then what they are an index of lies along an axis of the result, as `counts` says.
     """
@@ -40,7 +40,7 @@ def gathered(types: Sequence[ArrayType], counts: Sequence[int | None]) -> tuple[
 def written(
     types: Sequence[ArrayType], counts: Sequence[int | None]
 ) -> tuple[Lines, list[Index]] | None:
-    """Return where the updates of `Scatter` lie, and the index arrays that say where they go, by axes of the result.
+    """Return the lines of `Scatter`'s updates, and the index arrays of their targets, by result axes.
 
     None if an element may get more than one of them: each axis of the index arrays is to be one of the result, all of it.
     """

@@ -1,4 +1,4 @@
-"""Powers, roots and what is made of exponentials and logarithms together."""
+"""Powers, roots, and combinations of exponentials and logarithms."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def long_log(s: Scalars, x: Scalar, reciprocal_of: Function) -> tuple[Scalar, Sc
 def power_of_positive(
     s: Scalars, x: Scalar, y: Scalar, limited: Function, reciprocal_of: Function
 ) -> Scalar:
-    """Return e^(y log(x)); `limited` bounds what is y log(x)."""
+    """Return e^(y log(x)); `limited` bounds y log(x)."""
     least, most, error = {F4: (-110.0, 95.0, 1e-4), F8: (-750.0, 720.0, 1e-9)}[x.dtype]
     log, log_low = long_log(s, x, reciprocal_of)
     product = y * log
@@ -194,7 +194,7 @@ LOG_OF_SUM: dict[np.dtype[Any], Coefficients] = {
 
 
 def log_of_powers(s: Scalars, x: Scalar, y: Scalar, power: Function, unit: float) -> Scalar:
-    """Return the logarithm of the sum of two powers: the greater exponent, and what is added to it.
+    """Return the logarithm of a sum of two powers: the greater exponent plus a correction.
 
     That is log(1 + e) = 2 artanh(e / (2 + e)), where e <= 1 is the quotient of the powers. As
     NumPy's, the result has the error of the greater exponent where it cancels with the rest.
@@ -224,5 +224,5 @@ def logaddexp2(s: Scalars, x: Scalar, y: Scalar) -> Scalar:
 
 
 def neither_nan(s: Scalars, x: Scalar, y: Scalar) -> Scalar:
-    """Whether neither number is a NaN, of which NumPy warns in `logaddexp`."""
+    """Whether neither number is a NaN: NumPy warns of those in `logaddexp`."""
     return ~(s.isnan(x) | s.isnan(y))

@@ -15,7 +15,7 @@ LARGEST = 1 << 18
 MEDIUM = 1 << 27
 """Products of numbers up to which two matrices are multiplied by themselves."""
 MOST = 1 << 31
-"""The same for those that can be cut into parts for threads; what takes longer than some tens of milliseconds is BLAS's."""
+"""Most multiplications of products that are cut for threads; longer ones are BLAS's."""
 SHORTEST = 16
 """Rows, columns and terms of those, at least."""
 PARTS = 32
@@ -23,7 +23,7 @@ PARTS = 32
 FEWEST = 64
 """How many rows a part has, at least: it copies columns for these alone."""
 ENOUGH = 8
-"""How many parts of the columns are as good as more parts of the rows, and how many strips of columns are worth a copy of the rows."""
+"""Column parts that are as good as more row parts, and strips of columns worth copying the rows."""
 FAR = 1 << 11
 """Bytes that rows are apart, at least, that are copied: they would push each other out of the cache."""
 WORTH = 4
@@ -33,19 +33,19 @@ PART = 1 << 23
 
 
 class Tile(NamedTuple):
-    """How many rows of the first matrix meet how many vectors of the second one at once: their sums stay in registers."""
+    """Rows of the first matrix and vectors of the second that meet at once: sums stay in registers."""
 
     rows: int
     vectors: int
 
 
 def tile() -> Tile:
-    """Return the tile of products that are not small: its sums, a row of vectors and one more fill the registers."""
+    """Return the tile of larger products: sums, a row of vectors and one more fill the registers."""
     return Tile(6, 4) if has_wide_registers() else Tile(6, 1)
 
 
 class Parts(NamedTuple):
-    """Into how many parts a product is cut, whether along the columns, and whether rows of the first matrix are copied."""
+    """Number of parts of a product, whether along the columns, and whether the first's rows are copied."""
 
     number: int
     by_columns: bool
@@ -53,7 +53,7 @@ class Parts(NamedTuple):
 
 
 def parts_of(rows: int, columns: int, terms: int, itemsize: int, turned: bool) -> Parts:
-    """Return the parts of a product: along columns by multiples of the width of a tile, or along rows, of which each may have some more.
+    """Return the parts of a product: along columns by multiples of a tile's width, or along rows.
 
     Of the second matrix each part copies its columns; of the first one its rows, if it is `turned`, with columns side by side, or if they are
     far apart and meet many columns. Cut along rows, each of them is copied once.
@@ -78,7 +78,7 @@ def is_small(primitive: DotGeneral, x: ArrayType, out: ArrayType) -> bool:
 
 
 def is_medium(primitive: DotGeneral, x: ArrayType, y: ArrayType) -> bool:
-    """Whether a product of two matrices is too large for `is_small`, and not so large that BLAS's threads pay in any case."""
+    """Whether a product is too large for `is_small`, but too small for BLAS's threads to pay anyway."""
     (of_x, of_y), count = primitive.contracting, len(primitive.contracting[0])
     if x.dtype.char not in "fd" or x.dtype != y.dtype or primitive.batch_axes[0] or not count:
         return False

@@ -20,7 +20,7 @@ from fungrad.primitives.slices import Pad, Reverse, Slice
 
 
 class Line(NamedTuple):
-    """Where along one axis of an array an element lies: at ``start + step * i``, where `i` counts along another axis, if there is one."""
+    """Position along an axis of an array: ``start + step * i``; `i` counts along another axis, if any."""
 
     axis: int | None
     start: int = 0
@@ -32,7 +32,7 @@ Lines = tuple[Line, ...]
 
 
 class Part(NamedTuple):
-    """An operand that an array is put together of: which one, where its elements lie, and in which box of the result they are.
+    """A part of a joined array: its operand, the lines of its elements, and its box in the result.
 
     They are added to those of the operands after it if it is `added`, and else stand in place of them.
     """
@@ -50,7 +50,7 @@ def straight(ndim: int) -> Lines:
 
 
 def after(outer: Lines, inner: Lines) -> Lines:
-    """Return where elements lie for places of `outer`, given where they lie for places of an array that lies so."""
+    """Return the composition: where elements lie for places of `outer` in an array that lies as `inner`."""
     lines = []
     for axis, start, step in inner:
         if axis is None:
@@ -101,7 +101,7 @@ def _without_units(shape: Shape, operand: Shape) -> Lines | None:
 
 
 def parts(primitive: Primitive, types: Sequence[ArrayType], shape: Shape) -> list[Part] | None:
-    """Return what an array of `shape` is put together of, the last one wherever nothing else is; None if that is not so simple."""
+    """Return the parts of a joined array of `shape`; the last one fills the rest. None if not simple."""
     match primitive:
         case Pad():
             return _padded(primitive, types[1], types[0].shape, shape)

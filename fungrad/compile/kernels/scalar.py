@@ -30,7 +30,7 @@ def _operators(name: str) -> tuple[Callable[..., Scalar], Callable[..., Scalar]]
 
 
 class Scalar:
-    """One element of an array, in the namespace that records what is done to it."""
+    """One element of an array, in the namespace that records its operations."""
 
     __slots__ = ("index", "scalars")
     __array_ufunc__ = None  # NumPy's functions refuse it
@@ -99,7 +99,7 @@ _BESIDE = {complex: "c", float: "fc", int: "iufc"}
 
 
 class _NoLibrary:
-    """Stands where functions ask what is so of a library of arrays, and answers nothing."""
+    """Stands where functions ask for facts of an array library, and has none."""
 
     def __getattr__(self, name: str) -> Any:
         raise NotScalar(f"{name} is asked of a library of arrays")
@@ -117,7 +117,7 @@ class Scalars:
 
     @property
     def target(self) -> _NoLibrary:
-        """What is so of its arrays: nothing, as there are none."""
+        """Facts of its array library: none."""
         return _NoLibrary()
 
     def node(self, operation: str, dtype: DType, *operands: Scalar, value: Any = None) -> Scalar:
@@ -174,7 +174,7 @@ class Scalars:
         return self.node("convert", dtype, x)
 
     def in_range(self, x: Scalar, dtype: DType) -> None:
-        """Have a conversion to integers count only if the number is one: what NumPy makes of others depends on the processor."""
+        """Require numbers in range where they are converted to integers: NumPy's others vary by processor."""
         limits = np.iinfo(dtype)
         above = (
             self.comparison("ge", x, float(limits.min))
@@ -192,7 +192,7 @@ class Scalars:
         return self.where(good, place, 0)
 
     def require(self, truth: Scalar) -> None:
-        """Have what is computed count only if something is true everywhere."""
+        """Require a truth everywhere for the results to count."""
         raise NotScalar("nobody asks whether it is so")
 
     def bitcast(self, x: Scalar, dtype: DType) -> Scalar:
@@ -318,7 +318,7 @@ def _number_of_bits(rule: str) -> Callable[..., Scalar]:
 
 
 def _division(result: str) -> Callable[..., Scalar]:
-    """Return the quotient or the remainder of integers as NumPy's: rounded down, and of the sign of the divisor."""
+    """Return NumPy's quotient or remainder of integers: rounded down, with the divisor's sign."""
 
     def divide(scalars: Scalars, x: Scalar, y: Scalar) -> Scalar:
         zero, one = scalars.zeros_like(x), scalars.ones_like(x)
@@ -343,7 +343,7 @@ def _division(result: str) -> Callable[..., Scalar]:
 
 
 OF_INTEGERS = {"floor_divide": _division("quot"), "remainder": _division("rem")}
-"""What the functions of these names are for integers."""
+"""Functions of these names for integers."""
 
 _NAMED: dict[str, Callable[..., Any]] = {
     "add": _arithmetic("add"),

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def expit(s: Scalars, x: Scalar) -> Scalar:
-    """Return 1 / (1 + e^-x), of a power that does not overflow. What the sum has lost is made good. Error: 1.25, 1.31."""
+    """Return 1 / (1 + e^-x), of a power that does not overflow, with corrected sum. Error: 1.25, 1.31."""
     falling = exp(s, -abs(x))
     divisor = 1.0 + falling
     lost = (1.0 - divisor) + falling

@@ -1,4 +1,4 @@
-"""The index space of a kernel: axes that go on from one to the next, and which nodes differ, or are needed, along which."""
+"""Index spaces: merged axes, and the axes along which nodes differ or are needed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def strides(array: Access | Output) -> dict[int, int]:
 
 
 def in_columns(kernel: Kernel) -> bool:
-    """Whether what lies beside each other belongs to different rows, so that a vector is of as many rows."""
+    """Whether neighbours in memory belong to different rows, so that a vector spans rows."""
     rows = merged(kernel, range(kernel.rows))
     inner = merged(kernel, range(kernel.rows, len(kernel.space)))
     if not (rows and inner):
@@ -104,7 +104,7 @@ class Pass(NamedTuple):
 
 
 def passes(kernel: Kernel) -> list[Pass]:
-    """Return the passes over a row, in order; what the last ones have nodes of rows alone for is no pass over elements."""
+    """Return the passes over a row, in order; final nodes of rows alone are no pass over elements."""
     stages, needed, all_passes = kernel.stages, nodes_needed(kernel), []
     reductions = [n for n in needed if kernel.nodes[n].operation in REDUCTIONS]
     for stage in range(max(stages, default=0) + 1):
@@ -139,7 +139,7 @@ def axes_of(kernel: Kernel) -> list[frozenset[int]]:
 def cone_of(
     kernel: Kernel, roots: Iterable[int], kept: Container[int], same: Mapping[int, int] = EMPTY
 ) -> list[int]:
-    """Return the nodes of elements that have to be computed for others, in order; not what those depend on that are kept.
+    """Return the nodes of elements needed for others, in order, without operands of kept ones.
 
     Some nodes are the `same` as others that come before.
     """

@@ -1,4 +1,4 @@
-"""Primitives as programs of others, before kernels are looked for: triangles choose among elements, and systems of one matrix share its factors."""
+"""Primitives spelled as others before kernels are sought: triangles select, systems share factors."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from fungrad.primitives.slices import Pad, Reverse
 from fungrad.primitives.stacks import OfMatrices, Triangle
 
 LEAST = 16
-"""Of how many equations systems share the factors of their matrix: smaller ones are solved faster than the factors are handed on."""
+"""Least equations of systems that share factors: smaller ones are solved faster than shared."""
 
 SLACK = 64
-"""How many times the rounding of one factorization the pivots of a matrix are to be beyond, of which those of the transpose are found."""
+"""Least ratio of pivots to rounding for factors of the transpose to be trusted."""
 
 
 SHARED = 4
@@ -73,13 +73,13 @@ def _triangle(triangle: Triangle) -> Callable[..., list[Any]]:
 
 
 def _is_turned(convolution: Convolution, w: ArrayType) -> bool:
-    """Whether what multiplies x is better a convolution of y: with vectors of neighbours, for some channels at once."""
+    """Whether the product with x is better a convolution of y, with vectors of neighbours."""
     ones = {*convolution.stride, *convolution.dilation} == {1}
     return convolution.gives == "x" and ones and w.shape[0] == 1 and w.shape[2] >= SHARED
 
 
 def _turned(convolution: Convolution) -> Callable[..., list[Any]]:
-    """Return the program of that: what is around y is zero, and the window is read backwards."""
+    """Return the program of that: zeros around y, and the window read backwards."""
     seen: Any = convolution
 
     def program(w: Any, y: Any) -> list[Any]:
@@ -133,7 +133,7 @@ def _is_large_system(primitive: Primitive, matrix: ArrayType | None) -> bool:
 
 @declared
 class Factorize(Primitive):
-    """Factor a real matrix as L U with partial pivoting, as LAPACK's dgetrf leaves it, of the transpose; in double precision, as NumPy solves systems."""
+    """Factor the transpose of a real matrix as L U, as LAPACK's dgetrf, in double precision."""
 
     multiple_results = True
     can_fail = True
@@ -153,7 +153,7 @@ class Factorize(Primitive):
 
 
 def _is_lost(a: Any, factors: Any) -> bool:
-    """Whether nothing but rounding may be left of a pivot of the transpose: NumPy finds that of the matrix itself, which can be 0."""
+    """Whether a pivot of the transpose may be rounding alone; NumPy finds the matrix's own, perhaps 0."""
     largest, pivots = np.abs(a).max(axis=1), np.abs(factors.diagonal())
     growth = np.maximum.accumulate(largest / pivots)
     growth = np.maximum(np.concatenate([[1.0], growth[:-1]]), 1)

@@ -43,7 +43,7 @@ class Stored(Scalars):
         return super().comparison(operation, *self.widened(*operands))
 
     def ordered(self, *operands: Scalar) -> None:
-        """Have what is computed of the order of scalars count only if no NaN is among them, where NumPy would warn of it."""
+        """Require that no NaN is among ordered scalars, where NumPy would warn of it."""
         for x in (
             operands
         ):  # of ml_dtypes, whose functions take that for an invalid operation, as C does

@@ -96,7 +96,7 @@ def sum_(parts: tuple[Scalar, Scalar]) -> Scalar:
 
 
 def tan(s: Scalars, x: Scalar) -> Scalar:
-    """Return the tangent: the quotient of sine and cosine, both in two parts, and what it misses.
+    """Return the tangent: the quotient of sine and cosine, both in two parts, with its rounding error.
 
     Error: 0.98, 0.93.
     """

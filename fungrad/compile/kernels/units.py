@@ -1,4 +1,4 @@
-"""Leaving axes of length 1 out of elementwise equations and reductions, so that what `keepdims` keeps does not part kernels."""
+"""Removal of axes of length 1 from elementwise equations and reductions, so kernels are not parted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fungrad.primitives.shaping import Broadcast, ReduceSum, Reshape
 
 
 def without_units(expr: Expr) -> Expr:
-    """Return `expr` with elementwise equations on arrays without axes of length 1; reshapes, which are views, go around them."""
+    """Return `expr` without axes of length 1 in elementwise equations; reshapes, views, surround them."""
     if not any(1 in t.shape for t in expr.types):
         return expr
     return _Squeezer(expr).squeezed()
@@ -57,7 +57,7 @@ class _Squeezer(Draft):
             self.made[outputs[0]] = primitive, tuple(inputs)
 
     def _grown(self, primitive: Primitive, small: tuple[int, ...], out: int) -> None:
-        """Add an equation of variables without axes of length 1, and what gives the result its shape."""
+        """Add an equation without axes of length 1, and the reshape of its result."""
         shape = self.types[out].shape
         if 1 not in shape:
             self.add(primitive, small, (out,))
@@ -78,7 +78,7 @@ class _Squeezer(Draft):
             self._reshape(small, out)
 
     def _reshape(self, v: int, out: int) -> None:
-        """Add a reshape, of what the operand is a reshape of; none, if that has the shape already."""
+        """Add a reshape of the operand's root; none if that has the shape already."""
         shape = self.types[out].shape
         while (made := self.made.get(v)) is not None and isinstance(made[0], Reshape):
             (v,) = made[1]

@@ -1,4 +1,4 @@
-"""What the equations of a program read, through views of it, and whether a kernel reads that as well as NumPy makes it."""
+"""Reads of a program through views, and whether a kernel reads as well as NumPy makes the view."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fungrad.primitives.shaping import Broadcast, Iota
 NEAR = 4
 """How many elements apart neighbours along the last axis may lie where they are read."""
 AGAIN = 4
-"""How often elements are read, along other axes, from which neighbours are to lie side by side: they are copied once for it."""
+"""Reads of each element, along other axes, from which a copy with adjacent neighbours pays."""
 PIECES = 8
 """Into how many pieces the last axis may be cut, along which arrays are put together."""
 PIECE = 8
@@ -33,11 +33,11 @@ SPAN = 1 << 18
 DEEPEST = 16
 """How many views of views are looked through."""
 PART = 16
-"""How many times smaller than an array it may be what is read of it: if it does not lie in C order, all of it is copied."""
+"""Ratio of an array to the part read of it, above which an array not in C order is not copied."""
 
 
 class Views:
-    """The views of a program, and the counts, none of which is an equation of a kernel."""
+    """Views of a program, and counters, which are no equations of kernels."""
 
     def __init__(self, expr: Expr, every: bool, machine: Machine = HOST) -> None:
         self.expr = expr
@@ -48,7 +48,7 @@ class Views:
         self.made: dict[int, tuple[Primitive, tuple[int, ...]]] = {}  # by variable
 
     def take(self, equation: Equation) -> bool:
-        """Note an equation, if what reads its result may as well read the operand, or count."""
+        """Note an equation whose readers may as well read its operand, or count."""
         primitive, inputs, outputs = equation
         counts = isinstance(primitive, Iota) and primitive.dtype in DTYPES
         simple = counts or isinstance(primitive, Broadcast)
@@ -63,7 +63,7 @@ class Views:
         return v in self.made and isinstance(self.made[v][0], (Broadcast, Iota))
 
     def path(self, v: int, lines: Lines) -> list[tuple[int, Lines]]:
-        """Return a variable, what it is a view of, and so on, with where in each of them the elements lie; no broadcasts."""
+        """Return a variable, its base, and so on, with the lines of the elements in each; no broadcasts."""
         views: list[tuple[int, Lines]] = []
         while v in self.made and len(views) < DEEPEST:
             primitive, inputs = self.made[v]
@@ -77,12 +77,12 @@ class Views:
         return [*views, (v, lines)]
 
     def counting(self, v: int) -> Iota | None:
-        """Return what counts, if that is what a variable is."""
+        """Return the counter of a variable, if it is one."""
         primitive = self.made[v][0] if v in self.made else None
         return primitive if isinstance(primitive, Iota) else None
 
     def reads_well(self, v: int, lines: Lines, space: Shape, last: int) -> bool:
-        """Whether to read a variable there, in vectors along the axis `last`, is as good as to have NumPy make a view of it."""
+        """Whether reading a variable there, in vectors along `last`, is as good as a view by NumPy."""
         type_ = self.types[v]
         apart = [
             step * n
@@ -99,7 +99,7 @@ class Views:
     # What is put together, and what is read and written at index arrays
 
     def joined(self, equation: Equation, grows: bool) -> list[Part]:
-        """Return what an equation puts together, if a kernel does that as fast as NumPy.
+        """Return the parts of a join, if a kernel reads them as fast as NumPy joins.
 
         `grows`: whether the first operand is computed within the same kernel.
         """
@@ -125,7 +125,7 @@ class Views:
         return put_together
 
     def gathered(self, equation: Equation) -> tuple[Lines, list[Index]] | None:
-        """Return where the elements lie that are read at index arrays; None of anything else, or if NumPy does it as well."""
+        """Return lines and indices of reads at index arrays; None of others, or if NumPy is as good."""
         primitive, inputs, (out, *_) = equation
         if not isinstance(primitive, Gather) or not self._are_indices(inputs[0], inputs[1:], out):
             return None
@@ -141,7 +141,7 @@ class Views:
         return (lines, indices) if reads else None
 
     def written(self, equation: Equation, grows: bool) -> tuple[Lines, list[Index]] | None:
-        """Return where updates at index arrays lie, and where they go, if each row has one; None of anything else."""
+        """Return lines and targets of updates at index arrays, if each row has one; None of others."""
         primitive, inputs, (out, *_) = equation
         if not isinstance(primitive, Scatter) or primitive.kind not in ("set", "add"):
             return None

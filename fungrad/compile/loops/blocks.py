@@ -1,4 +1,4 @@
-"""Large arrays in blocks of rows: NumPy's functions go over a block that a cache holds, one after the other, then over the next.
+"""Large arrays in blocks of rows: NumPy's functions go over one cached block after another.
 
 One call for a whole array writes a result that is read again from memory, and most of the time of its first call is taken by the
 pages that such results are given. Strip-mining; see e.g. Allen and Kennedy, Optimizing Compilers for Modern Architectures, 2001, chapter 5.
@@ -59,7 +59,7 @@ class Blocks(Primitive):
 
 
 def in_blocks(expr: Expr, large: int, much: int) -> Expr | None:
-    """Return `expr` with arrays of `large` bytes and more in blocks, for inputs that lie in C order; None if there are none.
+    """Return `expr` with large arrays in blocks, for inputs in C order; None if there are none.
 
     Equations are worth it that write `much` together, in bytes.
     """
@@ -69,7 +69,7 @@ def in_blocks(expr: Expr, large: int, much: int) -> Expr | None:
 
 
 class _Blocker:
-    """One pass over the equations: those of one group wait for others, and take their place as soon as somebody outside needs a result."""
+    """One pass over the equations: a group waits until somebody outside needs a result."""
 
     def __init__(self, expr: Expr, large: int, much: int) -> None:
         self.expr = expr
@@ -132,7 +132,7 @@ class _Blocker:
         return isinstance(primitive, Elementwise) and all(t.shape == out.shape for t in types)
 
     def _close(self, number: int) -> None:
-        """Put the equations that wait into the program, before the equation of a number: in blocks, or as they are."""
+        """Write the waiting equations before the equation of a number: in blocks, or as they are."""
         group, self.group, made, self.made = self.group, [], self.made, set()
         blocks = self._blocks(group, made, number)
         if blocks is None:
@@ -169,7 +169,7 @@ class _Blocker:
 
 
 class _Body:
-    """What equations compute of a block of `size` rows, after the broadcasts that they read."""
+    """Equations on a block of `size` rows, with the broadcasts that they read."""
 
     def __init__(
         self,

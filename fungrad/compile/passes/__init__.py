@@ -1,1 +1,1 @@
-"""Passes over a program, each of which makes a smaller one that gives the same results."""
+"""Passes over a program, each to a smaller one with the same results."""

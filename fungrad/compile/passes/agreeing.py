@@ -1,4 +1,4 @@
-"""Results that all processes are known to have alike: they say how these are computed, which is a number, in place of what they are.
+"""Results known to be equal in all processes: a number says how they are computed.
 
 So `shard_map` tells that a gradient which has been summed is the same everywhere, and the sum is the only message about it.
 """
@@ -31,9 +31,9 @@ from fungrad.primitives.slices import Slice
 from fungrad.primitives.ufunc import Elementwise
 
 ALIKE = (Elementwise, Broadcast, Permute, Reshape, Slice, Concatenate, Stack, ReduceSum, DotGeneral)
-"""What gives the same where the operands are the same."""
+"""Primitives whose results are equal where operands are."""
 _LEVEL = (PSum, PMax, PMin, AllGather, Total, Whole, First, Agreed)
-"""What gives the same to all along its axis."""
+"""Primitives whose result is equal along their axis."""
 Ways: TypeAlias = dict[Hashable, list[str]]
 """By axis: how results are computed that all processes along it have alike, as digests."""
 
@@ -46,7 +46,7 @@ class _Known(NamedTuple):
 
 
 def compared(expr: Expr, ways: Ways) -> Expr:
-    """Return the program without each `Agreed` of what is known to be the same, how it is computed being added to `ways`."""
+    """Return the program without `Agreed` of values known to be equal; their ways are added to `ways`."""
     if not any(isinstance(e.primitive, Agreed) for e in expr.equations):
         return expr
     met = messages(expr)
@@ -74,7 +74,7 @@ def compared(expr: Expr, ways: Ways) -> Expr:
 
 
 def messages(expr: Expr) -> frozenset[Hashable]:
-    """Return the axes along which there are messages that can say how something is computed: those of `Agreed` may be left out."""
+    """Return the axes with messages that can carry the way of a computation; `Agreed` may be dropped."""
     collectives = [p for p, _, _ in expr.equations if isinstance(p, Collective)]
     return frozenset([p.axis for p in collectives if is_message(p) and not isinstance(p, Agreed)])
 
@@ -104,5 +104,5 @@ def number(ways: Sequence[str]) -> int:
 
 
 def way_of(*of: object) -> str:
-    """Return how something is computed `of` what, as a number in hexadecimal that all processes write alike."""
+    """Return the way of a computation, as a number in hexadecimal that all processes write alike."""
     return digest(repr(of)).hex()

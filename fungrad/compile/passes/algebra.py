@@ -1,4 +1,4 @@
-"""Equations that can be had for less: a table of patterns and what takes their place.
+"""A table of patterns of equations and their cheaper replacements.
 
 The results are equal bit for bit, but for signs of zeros.
 """
@@ -26,7 +26,7 @@ ONE = "one"
 
 
 class Match(NamedTuple):
-    """What a row of the table is given: an equation, and the one that made one of its operands.
+    """Argument of a row: an equation, and the maker of one of its operands.
 
     `made` and `given` are the primitive and the operands of the latter; None, and nothing, if the row does not ask.
     """
@@ -40,7 +40,7 @@ class Match(NamedTuple):
 
 
 class Computed(NamedTuple):
-    """Another equation for the same result; `place` is the variable that it is computed in place of, if not of itself."""
+    """Another equation for the same result; `place` is the variable it replaces, if not its own."""
 
     primitive: Primitive
     inputs: tuple[int, ...]
@@ -48,17 +48,17 @@ class Computed(NamedTuple):
 
 
 Rewrite: TypeAlias = Callable[[Match], Computed | int | None]
-"""Gives another equation, the variable that the result equals if it is of its type, or None if nothing is to be done."""
+"""Signature: another equation, an equal variable of its type, or None for no change."""
 
 
 class Row(NamedTuple):
-    """A pattern, and what takes its place."""
+    """A pattern and its replacement."""
 
     name: str
     outer: Kind
     operand: int
     inner: Kind | str | None
-    """What made the operand at that position; `ONE`; None if anything."""
+    """Maker of the operand at that position; `ONE`; None if any."""
     rewrite: Rewrite
 
 
@@ -72,7 +72,7 @@ def _two_permutations(m: Match) -> Computed | int:
 
 
 def _of_transpose(side: int) -> Rewrite:
-    """Return the rewrite of a product of matrices of which one is transposed. NumPy is given the same."""
+    """Return the rewrite of a product with a transposed matrix, which NumPy is given directly."""
 
     def rewrite(m: Match) -> Computed | None:
         axes = [*m.primitive.contracting]
@@ -90,7 +90,7 @@ def _of_transpose(side: int) -> Rewrite:
 
 
 def _two_sets(m: Match) -> int | None:
-    """As of ``x[1:] += y``: what is added to is put back where it was."""
+    """Rewrite two sets at one place, as of ``x[1:] += y``, into one."""
     same = m.made is m.primitive and m.primitive.kind == "set" and m.given[1] == m.inputs[1]
     return m.inputs[0] if same else None
 
@@ -102,7 +102,7 @@ def _element(m: Match) -> Computed | None:
 
 
 def _into_element(at: int) -> Rewrite:
-    """Return the rewrite of what puts operand `at`, a reshaped array, at the place of a slice."""
+    """Return the rewrite of a reshaped operand `at`, put in the place of a slice."""
 
     def rewrite(m: Match) -> Computed | None:
         op = _dropping(m.primitive, m.made.shape, m.types[m.given[0]].shape)
@@ -127,7 +127,7 @@ ROWS = (
     Row("pad of a reshape", Pad, 0, Reshape, _into_element(0)),
     Row("x[i] = reshape", (UpdateSlice, DynamicUpdateSlice), 1, Reshape, _into_element(1)),
 )
-"""In the order in which they are tried, each on what the one before has made."""
+"""Rows in order of trial, each applied to the result of the one before."""
 
 
 def _by_outer() -> dict[Primitive | type[Primitive], tuple[Row, ...]]:
@@ -154,7 +154,7 @@ def is_of(primitive: Primitive | None, kind: Kind) -> bool:
 
 
 def _dropping(op: Any, part: Shape, shape: Shape) -> Any:
-    """Return the slice `op`, or what puts one into an array, with other axes of length 1 dropped.
+    """Return the slice or update `op` with other axes of length 1 dropped.
 
     The slice is of shape `part` and is to be of `shape`; None if that is not all there is between them.
     """

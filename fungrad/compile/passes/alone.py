@@ -1,4 +1,4 @@
-"""Sums over processes that need no message: of what the first process has alone of a value that all have.
+"""Sums over processes that need no message: the first process alone has a value that all know.
 
 So begins the derivative of a loss that all processes have computed: `Lone` keeps the cotangent in one of them, and sums over all follow
 what is linear in it. What all compute alike of the cotangent itself is the same, and no message.
@@ -19,7 +19,7 @@ from fungrad.primitives.ranks import Lone, Spread
 
 
 def shortened(expr: Expr, ways: Ways) -> Expr:
-    """Return the program without what changes no value: `Spread`, and sums of what one process has alone.
+    """Return the program without `Spread` that changes nothing and without sums of one process's values.
 
     How the values are computed that take the place of such sums is added to `ways`; without a message that could say it, they stay.
     """
@@ -84,7 +84,7 @@ class _Shortening:
         return tuple([self.same.get(v, v) for v in variables])
 
     def _needs_no_message(self, equation: Equation, source: Source | None) -> bool:
-        """Whether the equation is such a sum; then what it gives is read elsewhere from now on."""
+        """Whether the equation is such a sum; if so its result is read elsewhere from now on."""
         primitive, inputs, outputs = equation
         if not isinstance(primitive, PSum) or not isinstance(primitive.axis, Ranks):
             return False
@@ -111,7 +111,7 @@ class _Shortening:
         return len(self.types) - 1
 
     def _compute(self, variable: int) -> None:
-        """Make equations of the program of what computes a variable that all have."""
+        """Add the equations that compute a shared variable."""
         missing, needed = [variable], {}
         while missing:
             v = missing.pop()
@@ -121,7 +121,7 @@ class _Shortening:
         self.kept += [needed[v] for v in sorted(needed)]  # they are numbered in order
 
     def _note(self, equation: Equation, source: Source | None) -> None:
-        """Keep in mind what is the same in all processes, and what one has alone."""
+        """Note shared values, and values of one process alone."""
         primitive, inputs, outputs = equation
         if isinstance(primitive, Lone):
             self.whole[outputs[0]], self.way[outputs[0]] = (primitive, inputs[0]), ""
@@ -146,7 +146,7 @@ class _Shortening:
         self.alike[variable] = self.alike.get(inputs[0], frozenset()) | {axis}
 
     def _is_linear(self, primitive: Primitive, inputs: tuple[int, ...], alone: Lone) -> bool:
-        """Whether a result is linear in the operands that one process has alone, and the others are the same in all."""
+        """Whether a result is linear in the operands of one process, the others being shared."""
         own = [i for i, v in enumerate(inputs) if self.whole.get(v, (None,))[0] == alone]
         others = [v for i, v in enumerate(inputs) if i not in own]
         if not all(v in self.constant or alone.axis in self.alike.get(v, ()) for v in others):

@@ -1,4 +1,4 @@
-"""Leaving out what nothing depends on."""
+"""Removal of unused equations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program that is being made of another one: what passes that rewrite equations have in common."""
+"""A program made from another one: the base of passes that rewrite equations."""
 
 from __future__ import annotations
 

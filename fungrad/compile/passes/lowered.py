@@ -1,4 +1,4 @@
-"""What takes the place of primitives that stand for it until derivatives and batches have been made."""
+"""Replacement of primitives that stand for others until derivatives and batches are made."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import along, mul
 
 PLAIN: dict[Primitive, tuple[Primitive, int]] = {along: (mul, 2)}
-"""What differs in its derivatives alone, and what computes the same, of how many of the operands."""
+"""Primitives with derivatives of their own, and the equal primitive of so many of the operands."""
 
 
 class Standing(Primitive):
-    """A primitive with rules of its own, of which a program computes the same."""
+    """A primitive with rules of its own, replaced by an equal program."""
 
     def lowered(self, types: Sequence[ArrayType]) -> Expr | None:
         """Return the program for operands of such types; None if there is none."""
@@ -25,7 +25,7 @@ class Standing(Primitive):
 
 @primitive
 class Spelled(Calling):
-    """What the program `body` computes."""
+    """The computation of the program `body`."""
 
     body: Expr
 
@@ -35,7 +35,7 @@ class Spelled(Calling):
 
 
 def lowered(expr: Expr) -> Expr:
-    """Return `expr` with what primitives stand for, and what is in the programs of these does."""
+    """Return `expr` with standing primitives replaced, also within their programs."""
     while True:
         changed = False
         equations = []

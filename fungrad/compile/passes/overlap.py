@@ -110,7 +110,7 @@ class _Overlapping:
             self.keys[n] = (primitive.axis, dtype, before)
 
     def _push(self, n: int, alone: bool = False) -> None:
-        """Put an equation, which may be `alone` in reading what has been made just now, among those whose operands are there."""
+        """Put an equation among those that are ready; `alone` if it alone reads the last result."""
         primitive = self.expr.equations[n].primitive
         soon = primitive.view or (alone and isinstance(primitive, Elementwise))
         urgency = 0 if n in self.messages else 1 if soon else 2
@@ -183,7 +183,7 @@ class _Overlapping:
     def _at_once(
         self, begin: Start, operands: tuple[int, ...], outputs: tuple[int, ...], n: int
     ) -> Equation:
-        """Return what computes collectives and waits for them; a single one that has no more to say is itself."""
+        """Return the equation that starts and awaits collectives; a plain single one is itself."""
         if len(begin.collectives) == 1 and not begin.way:
             return self.expr.equations[n]
         return Equation(Together(begin.collectives, begin.way), operands, outputs)

@@ -1,4 +1,4 @@
-"""Computing equal things once, and what is constant now."""
+"""Sharing of equal equations, and constant folding."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fungrad.primitives.ufunc import Elementwise
 
 
 def share(expr: Expr) -> Expr:
-    """Compute equal things once and what is constant now; drop what changes nothing (`algebra`).
+    """Compute equal equations once and constants now; drop equations without effect (`algebra`).
 
     Two equations are equal if their primitives and inputs are; primitives are pure.
     """
@@ -27,7 +27,7 @@ def share(expr: Expr) -> Expr:
 
 
 class _Sharing:
-    """One pass over the equations, with what is known of the variables so far."""
+    """One pass over the equations, with facts of the variables so far."""
 
     def __init__(self, expr: Expr) -> None:
         self.expr = expr
@@ -79,7 +79,7 @@ class _Sharing:
     def _simpler(
         self, primitive: Primitive, inputs: tuple[int, ...], out: int
     ) -> tuple[Primitive, tuple[int, ...]] | None:
-        """Return what computes `out`; None if it is now known to equal another variable."""
+        """Return the cheaper equation of `out`; None if it equals another variable."""
         if inputs and inputs[0] in self.uniform and all(v in self.uniform for v in inputs):
             value = self._fold(primitive, inputs)
             if value is not None:
@@ -106,7 +106,7 @@ class _Sharing:
     def _match(
         self, row: Row, primitive: Primitive, inputs: tuple[int, ...], out: int
     ) -> Match | None:
-        """Return the equation as what a row is given, if the row is of such equations."""
+        """Return the equation as a row's argument, if the row applies."""
         if not is_of(primitive, row.outer):
             return None  # an earlier row has made another of it
         v = inputs[row.operand]

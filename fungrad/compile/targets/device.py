@@ -13,7 +13,7 @@ from fungrad.compile.kernels.kernel import Kernel
 from fungrad.compile.tiers import Elsewhere, Refused, Rerun, Unfit
 
 OPTIONS = ("--std=c++17", "--fmad=false")
-"""Of the compiler: what is multiplied and added is rounded twice, as on the host."""
+"""Options of the compiler: products and sums are rounded separately, as on the host."""
 
 
 def available(xp: ModuleType) -> bool:
@@ -22,7 +22,7 @@ def available(xp: ModuleType) -> bool:
 
 
 def compile_kernels(xp: ModuleType, kernels: Sequence[Kernel]) -> list[Callable[..., Any]]:
-    """Return functions that run kernels on arrays of the library `xp`: operands in, a result out, or a tuple of several.
+    """Return functions that run kernels on arrays of the library `xp`: one result, or a tuple.
 
     All are compiled together, equal ones once.
     """
@@ -39,7 +39,7 @@ def compile_kernels(xp: ModuleType, kernels: Sequence[Kernel]) -> list[Callable[
 
 
 def _function(xp: ModuleType, module: Any, kernel: Kernel, text: CudaText) -> Callable[..., Any]:
-    """Return what checks its arguments, makes the results and runs a kernel.
+    """Return the function that checks arguments, allocates results and runs a kernel.
 
     Where an argument is not as it should be, or the device runs no such kernel, it raises a `Rerun`: all is computed by CuPy's functions then.
     """

@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 
 class Code:
-    """Machine code, and what it needs as long as somebody calls it.
+    """Machine code, with the objects that it needs while it is called.
 
     It is given back by `_give_back`: while LLVM compiles, which may take seconds, whoever lets go of a program does not wait for that.
     """
@@ -111,7 +111,7 @@ def missing() -> str:
 
 
 def available() -> bool:
-    """Whether there is a compiler, and a processor for what it makes."""
+    """Whether there are a compiler and a supported processor."""
     return not missing()
 
 
@@ -121,9 +121,9 @@ PASSES = (
     "always_inliner", "sroa", "instruction_combine", "simplify_cfg", "loop_simplify", "lcssa",
     "loop_rotate", "loop_unroll", "sroa", "instruction_combine", "simplify_cfg",
 )  # fmt: skip
-"""What LLVM does with kernels. All of its usual passes take four times as long, and what they add is not measurable."""
+"""LLVM's passes over kernels. All usual ones take four times as long, without measurable gain."""
 AS_IT_IS = "; as it is\n"
-"""What assembly begins with that no passes go over: they would take longer than they spare."""
+"""Start of assembly without passes: they would take longer than they spare."""
 
 
 def _machine() -> Any:
@@ -161,7 +161,7 @@ def _numpys() -> dict[str, int]:
 
 
 def _address(name: str) -> int:
-    """Return what a place of the table holds."""
+    """Return the content of a place of the table."""
     if name in (numpys := _numpys()):
         return numpys[name]
     if name == llvm_arrays.RECYCLING:
@@ -184,12 +184,12 @@ def _address(name: str) -> int:
 
 @functools.cache
 def _system() -> Any:
-    """Return the functions of the system, or what has none of them."""
+    """Return the system's functions, or an object without them."""
     return ctypes.CDLL(None) if os.name == "posix" else None
 
 
 def threads() -> int:
-    """Return how many threads large kernels run on: FUNGRAD_NUM_THREADS, or as many as there are processors for this process."""
+    """Return the number of threads of large kernels: FUNGRAD_NUM_THREADS, or that of processors."""
     if not hasattr(_system(), "pthread_create"):
         return 1
     if asked := os.environ.get("FUNGRAD_NUM_THREADS"):
@@ -204,7 +204,7 @@ def threads() -> int:
 
 
 def assembly(kernel: Function) -> tuple[str, llvm_prelude.Table]:
-    """Return a kernel, and the function that Python calls, as LLVM's assembly; and the addresses it refers to."""
+    """Return the assembly of a kernel and of its Python function, and the addresses used."""
     table, most = llvm_prelude.Table(), threads()
 
     def share(parts: int, copies: bool) -> int:
@@ -257,16 +257,16 @@ def compile_kernels(kernels: Sequence[Function]) -> list[Callable[..., Any]]:
 
 
 _functions: weakref.WeakValueDictionary[bytes, Callable[..., Any]] = weakref.WeakValueDictionary()
-"""What has been compiled and is in use, by what it was compiled of."""
+"""Compiled functions in use, by their assembly."""
 
 
 def _made(text: str, table: llvm_prelude.Table) -> Callable[..., Any]:
-    """Return the function that Python calls of LLVM's assembly: compiled, unless this has been done before by any process."""
+    """Return the Python function of LLVM's assembly, compiled unless any process has done so."""
     return _kept(text, lambda code: load(code, table))
 
 
 def _kept(text: str, link: Callable[[bytes], T]) -> T:
-    """Return what `link` makes of the object file of LLVM's assembly, which any process may have made before."""
+    """Return the result of `link` on the object file of LLVM's assembly, perhaps from disk."""
     key = stored_as(text)
     code = store.get(key)
     if code is not None:
@@ -278,13 +278,13 @@ def _kept(text: str, link: Callable[[bytes], T]) -> T:
 
 
 def stored_as(text: str) -> bytes:
-    """Return the key of an object file: a hash of all that it depends on. Addresses are none of it, they are in the table."""
+    """Return the key of an object file: a hash of everything it depends on except addresses."""
     return hashlib.sha256(f"{_compiler()}\n{text}".encode()).digest()
 
 
 @functools.cache
 def _compiler() -> tuple[Any, ...]:
-    """Return what an object file depends on beside the assembly."""
+    """Return the facts that an object file depends on besides its assembly."""
     import llvmlite
     import llvmlite.binding as binding
 
@@ -335,7 +335,7 @@ def _fill(place: int, table: llvm_prelude.Table) -> None:
 
 @functools.cache
 def _runtime() -> Any:
-    """Return what finds the functions that all calls go through. They stay when Python ends."""
+    """Return the finder of the runtime's functions, which stay when Python ends."""
     text, table = llvm_runtime.runtime_assembly(_layout(), is_x86(), llvm_call.HEAD)
     symbols = _lasting(text, ("table", llvm_runtime.WAITING, *llvm_runtime.FUNCTIONS))
     _fill(symbols["table"], table)
@@ -346,7 +346,7 @@ def _runtime() -> Any:
 
 
 def _linked(code: bytes, names: Sequence[str]) -> Any:
-    """Return what finds symbols of an object file, as long as it lives."""
+    """Return the finder of an object file's symbols, for as long as it lives."""
     import llvmlite.binding as binding
 
     builder = binding.JITLibraryBuilder().add_object_img(code).add_current_process()
@@ -356,7 +356,7 @@ def _linked(code: bytes, names: Sequence[str]) -> Any:
 
 
 def _lasting(text: str, names: Sequence[str]) -> Any:
-    """Return what finds symbols of LLVM's assembly; it stays when Python ends."""
+    """Return the finder of symbols in LLVM's assembly, which stay when Python ends."""
     linked = _kept(AS_IT_IS + text, lambda code: _linked(code, names))
     for kept in (linked, _linker()):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))

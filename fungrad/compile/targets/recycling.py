@@ -21,7 +21,7 @@ from fungrad.compile.emit.llvm_recycling import (
 )
 
 Link: TypeAlias = Callable[[str, Sequence[str]], Any]
-"""Compiles LLVM's assembly and returns what finds its symbols by name, which stay for ever."""
+"""Signature: assembly and names to a finder of its symbols, which stay for ever."""
 
 _NAME = ctypes.create_string_buffer(b"mem_handler")
 _made: list[Any] = []
@@ -35,7 +35,7 @@ def recycles() -> bool:
 
 @functools.cache
 def handler(link: Link) -> int:
-    """Return the address of the capsule that NumPy takes for the allocator. It stays for ever: arrays may outlive all else."""
+    """Return the address of NumPy's allocator capsule, which stays for ever: arrays may live long."""
     symbols = link(recycling_assembly(), (HANDLER, GIVE_BACK, KEPT, TABLE))
     library = ctypes.CDLL(None)
     addresses = [ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in FUNCTIONS]
@@ -50,7 +50,7 @@ def handler(link: Link) -> int:
 
 
 def give_back() -> None:
-    """Free what is kept for results to come."""
+    """Free the memory kept for results."""
     for symbols in _made:
         ctypes.CFUNCTYPE(None)(symbols[GIVE_BACK])()
 

@@ -1,4 +1,4 @@
-"""Object files kept on disk, so that what one process has compiled others need not.
+"""Object files on disk, so that other processes need not compile the same.
 
 A file is the object file behind a head that says what it is: its key and its length, and what they hash to. One that is not exactly so is as good as none, so
 a write need not reach the disk before it is made known: after a loss of power the head tells. Nothing here fails because of the disk: at worst, all is compiled anew.
@@ -22,14 +22,14 @@ from collections.abc import Iterator
 from fungrad.core.config import STARTED_IN
 
 FORMAT = 1
-"""What files are like, and how object files are made where no option tells. To be raised with either."""
+"""Version of the format of files and of compilation without options; raise it with either."""
 LIMIT = 256 << 20
 FILES = 4096
-"""How many bytes and files are kept. What has not been used for longest goes first."""
+"""Most bytes and files kept. The least recently used go first."""
 SHARE = 16
-"""A process looks at all files when it has written this part of what is kept; one file is no larger."""
+"""Part of the kept bytes after whose writing a process looks at all files; no file is larger."""
 REST = 0.75
-"""How much is left then of what may be kept, if it is too much."""
+"""Part of the bytes that remain when there are too many."""
 DAY = 86400.0
 """How old the time of a file may be when it is used; it is when it was used last, give or take that."""
 HOUR = 3600.0
@@ -41,7 +41,7 @@ _NAME = re.compile(r"[0-9a-f]{64}\.(kernel|[0-9a-f]{16}\.new)")
 _FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 _written = [LIMIT]
-"""The sizes of the files written since all were looked at; the first that a process writes makes it look."""
+"""Sizes of files written since the last look at all; a process's first write looks."""
 
 
 def folder() -> str:
@@ -109,7 +109,7 @@ def _open_to_others(status: os.stat_result) -> str:
 
 
 def get(key: bytes) -> bytes | None:
-    """Return what is kept under a key; None if there is nothing, or anything but what was put there."""
+    """Return the code under a key; None if it is missing or damaged."""
     place = folder()
     if not place or trouble(place):
         return None
@@ -183,7 +183,7 @@ def _touch(path: str, status: os.stat_result) -> None:
 
 
 def _write(place: str, key: bytes, code: bytes) -> None:
-    """Write a file of which others see nothing or all."""
+    """Write a file that others see whole or not at all."""
     temporary = os.path.join(place, f"{key.hex()}.{os.urandom(8).hex()}.new")
     try:
         with open(temporary, "xb", opener=_opener) as file:
@@ -206,7 +206,7 @@ def _files(place: str) -> Iterator[tuple[float, int, str]]:
 
 
 def _sweep(place: str) -> None:
-    """Remove what writers that were killed have left, and what is too much."""
+    """Remove files of killed writers, and files above the limits."""
     now, kept = time.time(), []
     for used, size, path in _files(place):
         if path.endswith(".new") and abs(now - used) > HOUR:
