@@ -47,7 +47,7 @@ def test_constants_of_transforms_may_leave_them():
         run(build)(jnp.ones(2) if run is jax.vmap else x)
         for value in kept:
             assert isinstance(value, jax.Array)
-            assert type(value + 0) is type(jnp.ones(2) + 0)
+            assert isinstance(value + 0, jax.Array)
             assert (value + 0).shape == value.shape == np.asarray(value).shape
     assert jax.jit(jax.grad(build))(x) == 3
 
