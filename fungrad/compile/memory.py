@@ -1,4 +1,4 @@
-"""Which variables of a program share memory, and how long that is needed: what decides what may be overwritten."""
+"""Shared memory of a program's variables, and its lifetime, which decide where to overwrite."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fungrad.primitives.shaping import Broadcast
 
 @dataclass(frozen=True, repr=False)
 class Memory:
-    """What the variables of a program are in memory.
+    """Memory of a program's variables.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Memory:
         return self
 
     def __str__(self) -> str:
-        """Show the variables that have memory, one a line: whether it may be overwritten, what shows it, until which equation it is needed."""
+        """Show the variables with memory, one per line: overwritable or not, views of it, last reader."""
         lines = ["{ memory ."]
         for v, r in enumerate(self.root):
             if v != r:
@@ -93,7 +93,7 @@ def _listed(variables: Iterable[int]) -> str:
 
 
 def memory_of(expr: Expr, donated: Sequence[int] = (), target: Target = NUMPY) -> Memory:
-    """Return what the variables of `expr` are in memory; its inputs at the positions `donated` are its own.
+    """Return the memory of the variables of `expr`, which owns its inputs at the positions `donated`.
 
     `target` tells whether elements of arrays are scalars, as NumPy's, or views without axes, as CuPy's.
     """
@@ -133,7 +133,7 @@ def is_view(equation: Equation, types: Sequence[ArrayType], scalars: bool) -> bo
 
 
 def is_same(equation: Equation, types: Sequence[ArrayType]) -> bool:
-    """Whether the result is the operand: a conversion between strong and weak, of which arrays know nothing."""
+    """Whether the result is the operand: a conversion between weak and strong."""
     primitive, inputs, _ = equation
     return isinstance(primitive, Cast) and types[inputs[0]].dtype == primitive.dtype
 

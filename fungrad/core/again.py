@@ -1,4 +1,4 @@
-"""Operations that begin again, since constants of closed traces among their operands have become arrays (`core/kept.py`)."""
+"""Operations that begin again once constants of closed traces have become arrays (`core/kept.py`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["begins_again"]
 def begins_again(
     error: BaseException, args: Iterable[Any], kwargs: Mapping[str, Any] | None = None
 ) -> bool:
-    """Whether a call has failed for constants of closed traces among its operands, which are arrays from now on."""
+    """Whether a call failed for constants of closed traces, which are arrays from now on."""
     given = [*args, *(kwargs or {}).values()]
     leaves = [y for x in given for y in (x if type(x) in (list, tuple) else [x])]
     closed = [x for x in leaves if type(x) is Tracer and not x._owner.open]

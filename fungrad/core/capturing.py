@@ -1,4 +1,4 @@
-"""What a function that is being traced closes over: arrays, numbers and the tracers of other traces become inputs.
+"""Captures of a traced function: arrays, numbers and tracers of other traces become inputs.
 
 Arrays are copied: NumPy tells neither who else looks at one nor when somebody writes to it.
 """
@@ -24,7 +24,7 @@ NOTHING: Any = MappingProxyType({})
 
 
 class Capturing(Recording):
-    """The part of a trace that captures what is not its own.
+    """The part of a trace that captures values from outside.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Values that a trace without values still has: what is computed from constants alone.
+"""Values known in a trace without values: those computed from constants alone.
 
 Under `jit` and `vmap` the arguments have no values, but a table made by ``fnp.arange(3)``, or what is
 computed from arrays the function closes over, does. Nothing is computed unless Python asks.
@@ -29,7 +29,7 @@ class Constants:
         self._answers = 0
 
     def value(self, trace: Recording, variable: int, ask: bool = False) -> Any:
-        """Return the value of a variable; None if it depends on an input. With `ask`, enclosing traces are asked for theirs."""
+        """Return a variable's value; None if it depends on an input. With `ask`, enclosing traces are asked."""
         with trace.turn:
             self._scan(trace)
         values = self._values
@@ -56,7 +56,7 @@ class Constants:
         return values[variable]
 
     def has(self, trace: Recording, variable: int) -> bool:
-        """Whether a variable is made of arrays alone: of no input, no tracer of an enclosing trace, nothing that was asked."""
+        """Whether a variable depends on arrays alone: on no input, outer tracer or question."""
         with trace.turn:
             self._scan(trace)
         pending, seen = [variable], set()
@@ -72,7 +72,7 @@ class Constants:
         return True
 
     def _scan(self, trace: Recording) -> None:
-        """Take up what was captured and recorded since the last time."""
+        """Take up captures and equations recorded since the last time."""
         values, outer, makers = self._values, self._outer, self._makers
         for v, x in itertools.islice(trace.constants.items(), self._constants, None):
             values[v] = x

@@ -88,7 +88,7 @@ class LeakedTracerError(FungradError, RuntimeError):
 
 
 class Again(LeakedTracerError):
-    """The end of an operation on constants of a closed trace, which have become arrays: whoever began it begins it again."""
+    """End of an operation on constants of a closed trace, now arrays; its caller begins it again."""
 
 
 class LostDerivativeError(FungradError, TypeError):
@@ -107,7 +107,7 @@ class LostDerivativeError(FungradError, TypeError):
 
 
 class MissingRuleError(FungradError, NotImplementedError):
-    """A primitive has no rule for what a transform asks of it.
+    """A primitive lacks a rule that a transform needs.
 
     Examples
     --------
@@ -136,7 +136,7 @@ class ExprError(FungradError, AssertionError):
 
 
 class FrozenRandomWarning(Explained, UserWarning):
-    """Random numbers were drawn while a function was traced: all calls that share the trace get the same ones.
+    """Random numbers were drawn during tracing: all calls that share the trace get the same ones.
 
     Examples
     --------
@@ -148,7 +148,7 @@ class FrozenRandomWarning(Explained, UserWarning):
 
 
 class StrictConversionWarning(Explained, UserWarning):
-    """Within `strict_conversions`: a line makes a constant of a traced number, or mistakes a tracer for no array.
+    """Within `strict_conversions`: a line makes a traced number constant, or takes a tracer for no array.
 
     Examples
     --------
@@ -160,7 +160,7 @@ class StrictConversionWarning(Explained, UserWarning):
 
 
 class RetraceWarning(Explained, UserWarning):
-    """A line has functions traced again and again: it calls `jit` in a loop, or arguments are others in each call.
+    """A line has functions traced again and again: `jit` in a loop, or arguments that change in each call.
 
     Examples
     --------
@@ -191,7 +191,7 @@ def resolve_source(source: Source | None) -> Source | None:
 
 
 def in_derivative(source: Source | None, backward: bool = False) -> InDerivative:
-    """Return the source of what a derivative rule makes of the equation at `source`."""
+    """Return the source of equations that a derivative rule makes for the equation at `source`."""
     if isinstance(source, InDerivative):
         return InDerivative(source.source, True) if backward and not source.backward else source
     return InDerivative(source, backward)
@@ -219,7 +219,7 @@ def describe_source(source: Source | None) -> str:
 
 
 def line_name(file: str, line: int) -> str:
-    """Return ``file.py:12``, or what IPython calls the line if it is one of its cells: ``Cell In[2], line 12``."""
+    """Return ``file.py:12``, or IPython's name of a cell's line: ``Cell In[2], line 12``."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     name_of_cell = getattr(getattr(shell, "compile", None), "format_code_name", None)
     cell = None if name_of_cell is None else name_of_cell(file)
@@ -289,11 +289,11 @@ _OURS = "_raised_by_fungrad"
 
 
 _OF_FLAT = "Error setting single item of array."
-"""What NumPy says of ``array.flat[i] = x``, whatever error setting the element has raised."""
+"""NumPy's message for ``array.flat[i] = x``, whatever error setting the element raised."""
 
 
 def _interrupt_behind(error: BaseException) -> BaseException | None:
-    """Return the `KeyboardInterrupt`, say, of which compiled code has taken no notice: Python makes a SystemError of it.
+    """Return an interrupt, such as `KeyboardInterrupt`, that compiled code turned into a SystemError.
 
     NumPy's dispatch does so with one that comes while a tracer is asked for its class.
     """
@@ -304,7 +304,7 @@ def _interrupt_behind(error: BaseException) -> BaseException | None:
 
 
 def _refusal(error: BaseException) -> BaseException | None:
-    """Return the error of ours that NumPy or SciPy turned into this one; or note on this what it was."""
+    """Return the error of ours that NumPy or SciPy turned into this one; or add a note with it."""
     if isinstance(error, FungradError):
         return None
     if (interrupt := _interrupt_behind(error)) is not None:
@@ -331,7 +331,7 @@ def _refusal(error: BaseException) -> BaseException | None:
 
 
 def hide_internals(error: BaseException) -> BaseException | None:
-    """Drop fungrad's own frames from the traceback of `error` and of what caused it.
+    """Drop fungrad's own frames from the traceback of `error` and of its causes.
 
     Set the environment variable FUNGRAD_FULL_TRACEBACKS=1 to keep them. Returns the error to raise in
     place of this one, if there is one: NumPy turns ours into "setting an array element with a sequence", and
@@ -391,7 +391,7 @@ def api_boundary(function: F) -> F:
 
 
 def put_in_order(before: contextvars.Context, error: BaseException) -> BaseException | None:
-    """Put back all state as an exception leaves a call that began in a context; return what to raise in its place, if so."""
+    """Restore the state of the context in which a call began; return an error to raise instead, or None."""
     put_back(before)
     cause = hide_internals(error) if isinstance(error, Exception) else None
     return None if cause is None else cause.with_traceback(error.__traceback__)

@@ -1,4 +1,4 @@
-"""Constants that outlive the function in which they were traced: arrays, from the first time that they are used.
+"""Constants that outlive their traced function: arrays, from their first use on.
 
 Recording is lazy, so what a traced function computes of constants alone is a tracer like everything else. Kept elsewhere, in
 a closure, say, it depends on no argument, and has a value. When the first operation meets such a tracer, its class is changed
@@ -18,7 +18,7 @@ __all__ = ["Kept", "keep", "plain"]
 
 
 class Kept(np.lib.mixins.NDArrayOperatorsMixin, Slots):
-    """An array, in the place of a tracer: with its attributes, methods and operators, which give arrays of NumPy.
+    """An array in the place of a tracer, with its attributes, methods and operators.
 
     It is read-only, as other kept constants may be views of it.
     """
@@ -79,7 +79,7 @@ for _name in ("bool", "complex", "contains", "float", "index", "int", "iter", "l
 
 
 def plain(x: Any) -> Any:
-    """Return the array of a kept constant, also of those in lists, tuples and dicts; anything else as it is."""
+    """Return the array of a kept constant, also within lists, tuples and dicts; others unchanged."""
     cls = type(x)
     if cls is Kept:
         return x._memory

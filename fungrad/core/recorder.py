@@ -1,4 +1,4 @@
-"""What tracers, and the functions that are applied to them, ask of a trace."""
+"""The interface of a trace for its tracers and the functions applied to them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Slots:
 
 
 class Recorder(Protocol):
-    """What is asked of a trace by its tracers, and by the functions that are applied to them.
+    """A trace as seen by its tracers and the functions applied to them.
 
     The trace itself (`core/trace.py`) stands above primitives, and these above tracers; so of the primitives that
     it records nothing is known here.
@@ -70,7 +70,7 @@ class Recorder(Protocol):
         """Record no more."""
 
     def recorder(self) -> Recorder:
-        """Return the trace that records what is computed here: this one, or an open branch."""
+        """Return the trace that records the current computation: this one, or an open branch."""
 
     def record(self, primitive: Any, operands: Sequence[Any], source: Source | None = None) -> Any:
         """Append the equation that applies a primitive and return the tracers of its results."""
@@ -83,7 +83,7 @@ class Recorder(Protocol):
         source: Source | None = None,
         own_frames: int = 2,
     ) -> Any:
-        """Append the equation that applies a primitive of one result to variables of this trace, where `into` is None."""
+        """Append the equation of a one-result primitive on variables of this trace, where `into` is None."""
 
     def lift(self, value: Any) -> Any:
         """Return `value` as a tracer of this trace, or of the branch that records instead."""
@@ -107,16 +107,16 @@ class Recorder(Protocol):
         """
 
     def answer(self, variable: int, seen_as: SeenAs = None) -> Any:
-        """Return the value of a variable that Python goes on with, where calls that are traced together differ in it; else None.
+        """Return the value of a variable with which Python goes on, if calls traced together differ in it.
 
         From then on only the calls that have this value are traced; or that are equal in what Python sees of it.
         """
 
     def moves(self, variable: int, by_this: bool = False) -> bool:
-        """Whether a transform that is open may differentiate by what a variable is made of; `by_this`: this one."""
+        """Whether an open transform, or with `by_this` this one, may differentiate a variable."""
 
     def maker(self, variable: int) -> tuple[Any, tuple[int, ...]]:
-        """Return the primitive that made a variable, and of what; None if it is no equation's only result."""
+        """Return the primitive and operands that made a variable; None if it is no equation's only result."""
 
     def origin(self, variable: int) -> str:
         """Say where a variable was made."""

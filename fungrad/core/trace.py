@@ -1,4 +1,4 @@
-"""Recording what a function does to its arguments.
+"""Recording of a function's operations on its arguments.
 
 A `Trace` is one run of a function. Its tracers stand for arrays; `bind` records each primitive
 applied to them as an equation. Traces nest: the trace opened last has the highest level, and an
@@ -157,7 +157,7 @@ class Trace(Capturing):
         return self
 
     def _look_outwards(self, outer: Recorder | None) -> None:
-        """Take up what matters here of the enclosing traces, and record in their place if this is a branch."""
+        """Take up facts of the enclosing traces, and record in their place if this is a branch."""
         self.staged |= outer is not None and outer.staged
         self.sizes = sizes = {}
         while outer is not None:
@@ -192,14 +192,14 @@ class Trace(Capturing):
             outer = outer.outer
 
     def recorder(self) -> Recorder:
-        """Return the trace that records what is computed here: this one, or an open branch."""
+        """Return the trace that records the current computation: this one, or an open branch."""
         into = self.into
         if into is None or into is CLOSED or passed_over(into):
             return self
         return into.recorder()
 
     def new_input(self, type_: ArrayType, value: Any = None, layout: Layout = "C") -> Tracer:
-        """Return the tracer of a new input; `value` is what it is known to be, `layout` how its elements lie."""
+        """Return the tracer of a new input with its known `value`, and its `layout` in memory."""
         v = len(self.types)
         if len(type_.shape) > 1:
             layout = layout if value is None else layout_of(value)
@@ -231,7 +231,7 @@ class Trace(Capturing):
     def record(
         self, primitive: Primitive, operands: Sequence[Any], source: Source | None = None
     ) -> Any:
-        """Append the equation that applies `primitive`, capture operands of elsewhere, and return the tracers of its results."""
+        """Append the equation that applies `primitive`, capturing operands; return its results' tracers."""
         if self.into is not None:
             if not self.open:
                 self.raise_leaked(operands)
@@ -266,7 +266,7 @@ class Trace(Capturing):
         source: Source | None = None,
         own_frames: int = 2,
     ) -> Tracer:
-        """Append the equation that applies `primitive` to variables of this trace, and return the tracer of its result.
+        """Append the equation of `primitive` on variables of this trace; return the tracer of its result.
 
         For whoever knows the type of the result, that `into` is None, and that the primitive neither fails nor has an
         effect: it is what nearly every operation on tracers comes to, hence the plain style. So many of the innermost frames,
@@ -337,7 +337,7 @@ class Trace(Capturing):
         return new_tracer(self, self.add_input(type_, array), type_)
 
     def moves(self, variable: int, by_this: bool = False) -> bool:
-        """Whether a transform that is open may differentiate by what a variable is made of; `by_this`: this one."""
+        """Whether an open transform, or with `by_this` this one, may differentiate a variable."""
         if self._moving is None:
             self._moving = Moving()
         with self.turn:
@@ -353,7 +353,7 @@ class Trace(Capturing):
         return new_tracer(self, v, self.types[v])
 
     def expr_of(self, results: Iterable[Any]) -> Expr:
-        """Return what was recorded as the program of `results`, tracers of this trace or what it captures."""
+        """Return the recorded program of `results`, which are tracers of this trace or captured."""
         return self.expr([self.lift(x)._variable for x in results])
 
     def evaluate(self) -> None:
@@ -374,7 +374,7 @@ class Trace(Capturing):
 
 
 def rebind(primitive: Primitive, operands: Sequence[Any], source: Source | None) -> Any:
-    """Apply a primitive of a rewritten program; what has no operands is recorded too, not run to a large constant."""
+    """Apply a primitive of a rewritten program; one without operands is recorded, too."""
     trace = current_trace.get()
     if operands or trace is None:
         return bind(primitive, operands, source)

@@ -1,4 +1,4 @@
-"""What stands for an array while a function is traced, and what it asks of its trace."""
+"""The stand-in for an array while a function is traced."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ class Tracer(Slots):
         )
 
     def _written(self, builtin: Any) -> Any:
-        """Return the value for `float` or `complex`, if that is what is written in the user's code.
+        """Return the value for `float` or `complex`, if the user's code calls that.
 
         Compiled code, such as math.sqrt, converts its arguments too; there it would be an accident.
         """
@@ -261,7 +261,7 @@ class Tracer(Slots):
     def _number(
         self, what: str, advice: str, constant: bool = False, seen_as: SeenAs = None
     ) -> Any:
-        """Return the value, of which Python sees no more than `seen_as`; it may make a `constant` of it by mistake."""
+        """Return the value. Python sees only `seen_as` of it; a `constant` may be a mistake."""
         if self._has_derivative:
             from fungrad.core import refusals
 
@@ -369,7 +369,7 @@ def resolve(x: Any) -> Any:
 
 
 def asked(x: Any, seen_as: SeenAs = None) -> Any:
-    """Return what `resolve` does, where Python cannot go on without it: mapped calls are parted (`Recorder.answer`)."""
+    """Return the result of `resolve` where Python needs it: mapped calls are parted (`Recorder.answer`)."""
     value = resolve(x)
     if type(value) is Tracer and settings.get().reading:
         answer = value._owner.answer(value._variable, seen_as)
@@ -394,6 +394,6 @@ def needed_value(x: Any) -> Any:
 
 
 def known_value(x: Any) -> Any:
-    """Return the array that `x` is, evaluating what is pending, or None if it has no value."""
+    """Return the array of `x`, after evaluating pending equations; None if it has no value."""
     value = resolve(x)
     return None if type(value) is Tracer else value

@@ -18,7 +18,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Portable:
-    """Base of callables made of a user's function. They are pickled as what they are made of, and made again.
+    """Base of callables made from a user's function, which are pickled as their recipe.
 
     One that is found by its own name, as a decorated function is, hides the function that it was made of: that cannot be
     pickled. What is pickled then is a plain function, `_remade`, which is found by name too. The pickle of the
@@ -27,7 +27,7 @@ class Portable:
     """
 
     def recipe(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        """Return a function of fungrad's and the arguments of which it makes this."""
+        """Return a function of fungrad's and the arguments from which it makes this."""
         raise NotImplementedError
 
     @cached_property
@@ -63,7 +63,7 @@ def _found_or_made(remake: Any) -> Any:
 
 
 class _Loaded(Portable):
-    """Becomes what was loaded when it is first used: before, not all that this is made of may be there."""
+    """Becomes the loaded callable at its first use: before, parts of it may be missing."""
 
     def __init__(self, remake: Callable[[], Any]) -> None:
         self.made_by = remake
@@ -94,7 +94,7 @@ class _Loaded(Portable):
 
 
 def _by_name(module: str | None, name: Any) -> Any:
-    """Return what a module has under a name with dots; None if there is no such thing."""
+    """Return a module's object under a dotted name, or None."""
     member: Any = sys.modules.get(module or "")
     for part in name.split(".") if isinstance(name, str) else ["<none>"]:
         member = getattr(member, part, None)
@@ -125,7 +125,7 @@ def looks_like(fun: Any) -> Callable[[F], F]:
 
 
 class Transformed(Portable):
-    """What a transform makes of a function. Made by `transformed`."""
+    """A function returned by a transform. Made by `transformed`."""
 
     def __init__(self, call: Callable[..., Any], recipe: tuple[Any, ...]) -> None:
         self._call = call
@@ -160,7 +160,7 @@ class Transformed(Portable):
 
 
 def transformed(transform: Callable[..., Any], fun: Any, *options: Any) -> Callable[[F], F]:
-    """Decorate what ``transform(fun, *options)`` returns, so that it looks like `fun` and can be pickled.
+    """Decorate the result of ``transform(fun, *options)``, so that it looks like `fun` and is pickled.
 
     `transform` must be found by its name.
     """

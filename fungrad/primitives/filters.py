@@ -102,7 +102,7 @@ def convolve(x: Any, y: Any, ndim: int) -> Any:
 
 @primitive
 class AllPole(Primitive):
-    """Solve ``sum_k a[k] * y[i - k] = u[i]`` for y, along the last axis; what is before it is zero.
+    """Solve ``sum_k a[k] * y[i - k] = u[i]`` for y, along the last axis, with zeros before its start.
 
     Operands are a, with an axis more than `batch_ndim`, and u. The matrix is triangular and its diagonals
     are constant, so its transpose is the same filter run backwards.

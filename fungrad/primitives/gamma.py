@@ -1,4 +1,6 @@
-"""The gamma function and what is made of it. DLMF is the NIST Digital Library of Mathematical Functions.
+"""The gamma function and its relatives.
+
+DLMF is the NIST Digital Library of Mathematical Functions.
 
 Derivatives: DLMF 5.2.2, 5.12.1, 5.15.1. Quotients of gamma functions have products for derivatives in which a pole
 meets a zero, and differences in which all digits cancel. `Rise` and `rgamma_slope` are what keeps them exact.
@@ -180,7 +182,7 @@ def binom_by_choice(t: Any, out: Any, n: Any, k: Any) -> Any:
 
 
 def at_zero(left: Any, n: Any, k: Any, other: Any) -> Any:
-    """Return gamma(n + 1) / gamma(n - k + 1) times the derivative of gamma(other) / gamma(k + 1), over gamma(other).
+    """Return ``gamma(n+1) / gamma(n-k+1) * (gamma(other) / gamma(k+1))' / gamma(other)``.
 
     It is 0 where not `left`. The quotient, the reciprocal of a Pochhammer symbol, does not overflow.
     """

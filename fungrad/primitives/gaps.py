@@ -1,4 +1,4 @@
-"""What a tangent of a matrix does to its eigenvalues and eigenvectors, or singular values and vectors, of which some may be equal.
+"""Derivatives of eigenvalues and singular values, some of them equal, and of their vectors.
 
 In the basis of the vectors, its diagonal moves the values, and x[i, j] / (w[j] - w[i]) is how vector j turns to vector i.
 Vectors of equal values are free to rotate among themselves: where x[i, j] is 0, nothing turns them; where it is not, they
@@ -25,7 +25,7 @@ from fungrad.primitives.stacks import OfMatrices, diagonal, diagonal_matrix
 from fungrad.primitives.ufunc import total
 
 ROUNDING_OF_VALUES, ROUNDING_OF_ELEMENTS = 4, 100
-"""How many times n times the precision two values may differ that are equal, and what is 0 may be of the largest element."""
+"""Relative tolerance, in units of n times the precision, of equal values and of zeros."""
 
 
 def _quotients(xp: Any, x: Any, gaps: Any, values: Any = None) -> Any:
@@ -68,7 +68,7 @@ class Gaps(OfMatrices):
 
 @primitive
 class OverGaps(Gaps):
-    """How vectors turn, of matrices x, and how values move: x divided by the gaps, and the diagonal. Linear in x."""
+    """Turning of vectors and movement of values of matrices x: x over the gaps, and the diagonal."""
 
     name = "tangent_of_eigenvectors"
     multiple_results = True

@@ -1,4 +1,4 @@
-"""Slices along some axes at integers along others, as of ``x[i, 1:-1, j]``: views, like all that has no index arrays.
+"""Slices along some axes at integers along others, as of ``x[i, 1:-1, j]``: views.
 
 The integers are operands. `Gather` does the same after the axes have been sliced and moved; but what is written there would be
 parts of parts, each a copy. A loop that goes over the rows of an array, or its columns, writes to nothing but the row.
@@ -18,7 +18,7 @@ from fungrad.primitives.slices import Slice
 
 @primitive
 class IndexedSlice(Primitive):
-    """Take the elements at integers along `axes`, which the result lacks, and those of a static slice along the others.
+    """Take elements at integers along `axes`, which the result lacks, and a slice along the others.
 
     Operands are x and a 0-d integer for each of `axes`, of which negative ones count from the end. `start`, `stop` and `step` are those of a
     `Slice`; along `axes` it takes all. Transposes to `IndexedUpdate`.
@@ -41,7 +41,7 @@ class IndexedSlice(Primitive):
 
     @property
     def whole(self) -> Slice:
-        """The slice, of which elements are taken along `axes`."""
+        """The slice along all axes, before elements are taken."""
         return Slice(self.start, self.stop, self.step)
 
     def abstract_eval(self, x: ArrayType, *places: ArrayType) -> ArrayType:
@@ -91,7 +91,7 @@ class IndexedSlice(Primitive):
         return Gather(True).batch(size, batched, permuted(parts, order), *places)
 
     def _arranged(self, x: Any, batched: bool) -> tuple[Any, tuple[int, ...]]:
-        """Return the slice, and the order of axes in which those that are indexed lead, but for that of the batch."""
+        """Return the slice, and the order of axes in which the indexed ones lead, behind the batch."""
         bounds = _batched(self, x)[1:] if batched else (self.start, self.stop, self.step)
         rest = [a for a in range(len(self.start)) if a not in self.axes]
         order: Shape = (*self.axes, *rest)
@@ -136,6 +136,6 @@ class IndexedUpdate(Update):
 
 
 def _batched(op: IndexedSlice | IndexedUpdate, x: Any) -> tuple[Any, ...]:
-    """Return the axes and bounds for an array of which the first axis is that of a batch."""
+    """Return the axes and bounds for an array whose first axis is that of a batch."""
     size = x.shape[0]
     return tuple([a + 1 for a in op.axes]), (0, *op.start), (size, *op.stop), (1, *op.step)

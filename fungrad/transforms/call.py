@@ -1,4 +1,4 @@
-"""What the transforms share: tracing a user's function, and running what is made of the trace.
+"""The common part of un-jitted transforms: tracing a function, and running programs of the trace.
 
 A transformed function is traced anew in each call (its Python may take another path), but the program
 that a transform makes of the trace is kept, under the structure of the trace: the primitives, their
@@ -50,7 +50,7 @@ LONG = 256
 """Equations from which on hashing the structure of a program once saves more than it costs."""
 
 BYTES_PER_EQUATION = 512
-"""What constants weigh that a program holds on to through the jitted functions it calls."""
+"""Weight of an equation, in bytes of constants held by the jitted functions that a program calls."""
 
 
 def check_callable(fun: Any, transform: str) -> None:
@@ -92,7 +92,7 @@ class Argnums:
         """So many arguments make the positions right as they are given."""
 
     def of(self, args: tuple[Any, ...], label: str) -> tuple[tuple[int, ...], tuple[Any, ...]]:
-        """Return the positions, counted from the front, and the arguments there; raise if there is no such argument."""
+        """Return positions, from the front, and the arguments there; raise if an argument is missing."""
         count = len(args)
         positions = self._given
         if count < self._least:
@@ -142,7 +142,7 @@ def _in_range(positions: tuple[int, ...], count: int, label: str) -> tuple[int, 
 
 
 def as_operand(x: Any, recorded: bool = False) -> Any:
-    """Return a leaf as what programs run on: Python numbers become NumPy scalars, arrays of a subclass NumPy's own.
+    """Return a leaf as programs take it: numbers as NumPy scalars, arrays of subclasses as NumPy's.
 
     What is `recorded` keeps 64 bits also where there are none outside of programs.
     """
@@ -171,7 +171,7 @@ _OPERANDS = frozenset([np.ndarray, np.float64, np.float32, np.int64, np.int32, n
 
 
 def as_operands(leaves: Sequence[Any]) -> Sequence[Any]:
-    """Return leaves, arrays of them in the byte order of this machine, as what programs run on."""
+    """Return leaves as programs take them, with arrays in this machine's byte order."""
     if _OPERANDS.issuperset(map(type, leaves)) and not settings.get().narrow:
         return leaves
     return [as_operand(x) for x in leaves]
@@ -248,7 +248,7 @@ def weakly_typed(results: Sequence[Any], types: Sequence[ArrayType]) -> Sequence
 
 
 def as_traced(trace: Trace, variables: Sequence[int], computed: Sequence[Any]) -> list[Any]:
-    """Return what has been computed of `variables` of a trace, and comes first, weak where they are."""
+    """Return the computed values of `variables`, which come first, weak where they are."""
     types = [trace.types[v] for v in variables]
     return list(weakly_typed(computed[: len(types)], types))
 
@@ -268,7 +268,7 @@ def rewrite(
     build: Callable[[Expr, int], Any],
     as_it_is: bool = False,
 ) -> Any:
-    """Return what `build` makes of the program in `trace`, from the cache if it is there.
+    """Return the result of `build` for the program in `trace`, from the cache if it is there.
 
     `build` takes the program, without calls, and the number of equations whose results are known. Integers of indices
     may be made operands (see `starts.py`), unless the program has to stay `as_it_is`.
@@ -277,7 +277,7 @@ def rewrite(
 
 
 def rewritten(trace: Trace, outputs: Sequence[int], build: Callable[[Expr, int], Any]) -> Any:
-    """Return what `build` makes of the program in `trace`."""
+    """Return the result of `build` for the program in `trace`."""
     with no_collection(), at_places(trace.sources):
         return build(*recorded(trace, outputs))
 
@@ -302,7 +302,7 @@ def remembered(
     make: Callable[[], Any],
     as_it_is: bool = False,
 ) -> Any:
-    """Return what is in the cache for programs like that in `trace`; `make` makes it."""
+    """Return the cache entry for programs like that in `trace`; `make` makes it."""
     key = key_of(trace, outputs, kind)
     entry = programs.get(key)
     if entry is None:
@@ -333,7 +333,7 @@ def key_of(trace: Trace, outputs: Sequence[int], kind: Hashable) -> Hashable:
 
 
 def _made(trace: Trace, key: Hashable, kind: Hashable, make: Callable[[], Any]) -> Any:
-    """Return what `make` makes of a program, for whoever may keep it to remember under `key`."""
+    """Return the result of `make`, remembered under `key` by whoever may keep it."""
     primitives = {primitive for primitive, _, _ in trace.equations}
 
     def weigh(_: Any) -> Any:
@@ -345,7 +345,7 @@ def _made(trace: Trace, key: Hashable, kind: Hashable, make: Callable[[], Any]) 
 
 
 def with_float0(given: Sequence[Any], types: Sequence[ArrayType]) -> list[Any]:
-    """Return tangents for all `types`: those of inexact types are `given`, the others are zeros of dtype float0."""
+    """Return tangents for all `types`: inexact ones are `given`, others are zeros of dtype float0."""
     if settings.get().jax_types:
         given = weakly_typed(given, [t for t in types if t.inexact])
     moved = iter(given)
@@ -358,7 +358,7 @@ def at_places(sources: Sequence[Source | None]) -> holding[Sequence[Source | Non
 
 
 def run_on_values(trace: Trace, program: Program, *more: Any) -> list[Any]:
-    """Run what was made of a trace, once that is closed, on its values: captured arrays, inputs, known results, `more`."""
+    """Run the program of a closed trace on its values: captures, inputs, known results, `more`."""
     before = places.get()
     places.set(trace.sources)  # for errors and warnings
     try:

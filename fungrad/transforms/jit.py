@@ -175,7 +175,7 @@ class Jitted(Portable):
     def _taken_apart(
         self, static: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Sequence[Any], Hashable, tree.KeyOrder, Callable[[Any], Any]]:
-        """Return the leaves of arguments, a key of their structure, the orders of dicts, and what puts leaves together."""
+        """Return leaves of arguments, a key of their structure, the orders of dicts, and the inverse."""
         if not static and not kwargs and tree.are_leaves(args):
             return args, cast(Hashable, tree.LEAF), (), lambda xs: (tuple(xs), {})
         if not static and not kwargs and len(args) == 1:
@@ -200,7 +200,7 @@ class Jitted(Portable):
         return parameters is None or any(p.kind is p.VAR_KEYWORD for p in parameters)
 
     def _made(self, making: Making, layouts: Sequence[Layout]) -> Entry | Guarded:
-        """Return the program for all values, or what makes one for those that Python asks for."""
+        """Return the program for all values, or the maker of programs for guarded values."""
         entry: Entry | Guarded | None = None
         try:
             entry = making.entry(layouts)
@@ -214,7 +214,7 @@ class Jitted(Portable):
     def _logged(
         self, build: Callable[[], Entry | Guarded], leaves: Sequence[Any]
     ) -> Callable[[], Entry | Guarded]:
-        """Return `build` with a log of what it does, and why."""
+        """Return `build` with a log of its actions, and their reasons."""
 
         def logged() -> Entry | Guarded:
             known = [entry.signature for entry in self.programs.values()]
@@ -237,7 +237,7 @@ class Jitted(Portable):
     def _split(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], tuple[Any, ...], dict[str, Any]]:
-        """Separate what is static: (position or name, value) pairs, the other arguments in order."""
+        """Separate the static arguments, as (position or name, value) pairs, from the others."""
         if not (self._static_argnums or self._static_argnames):
             return (), args, kwargs
         positions = {i % len(args) for i in self._static_argnums if -len(args) <= i < len(args)}

@@ -24,7 +24,7 @@ from fungrad.primitives.stacks import TakenAsHermitian
 
 
 def view(to: Function, primitive: Primitive, operands: Sequence[Place]) -> Place:
-    """Return what a primitive makes of its operand that is a view in NumPy too."""
+    """Return the view that a primitive makes of its operand, as in NumPy."""
     (x,) = operands
     if isinstance(primitive, Broadcast):
         steps = [0] * len(primitive.shape)
@@ -147,7 +147,7 @@ def roll(to: Function, primitive: Roll, operands: Sequence[Place], targets: Targ
 
 
 def padded(to: Function, primitive: Pad, out: Place, value: Place) -> Place | None:
-    """Fill with the value what is around; return where an operand belongs of which nothing is cut off."""
+    """Fill the padding; return the place of an operand that is not cut off."""
     sides = [*zip(primitive.low, primitive.high, primitive.interior, strict=True)]
     if value.type.ndim or any(low < 0 or high < 0 or interior for low, high, interior in sides):
         steps = (*value.strides, *(0,) * (out.type.ndim - value.type.ndim))
@@ -165,7 +165,7 @@ def padded(to: Function, primitive: Pad, out: Place, value: Place) -> Place | No
 
 
 def pad(to: Function, primitive: Pad, operands: Sequence[Place], targets: Targets) -> Place:
-    """Fill with the value, and copy what is inside."""
+    """Fill the padding, and copy the operand inside."""
     x, value = operands
     out = targets[0]
     inside = padded(to, primitive, out, value)
@@ -193,7 +193,7 @@ def pad(to: Function, primitive: Pad, operands: Sequence[Place], targets: Target
 
 
 def _at(to: Function, x: Place, indices: Sequence[str]) -> Place:
-    """Return what lies at indices of the leading axes."""
+    """Return the place at indices of the leading axes."""
     for index, n in zip(indices, x.type.shape, strict=False):
         x = to.row(x, to.within(index, n))
     return x
@@ -274,7 +274,7 @@ UPDATES: dict[type[Primitive], Update] = {
     IndexedUpdate: indexed_update,
     Scatter: scatter,
 }
-"""What turns the first operand, which dies, into the result, given the others."""
+"""Writers that update the first operand, which dies, into the result."""
 
 Rule = Callable[[Any, Any, Sequence[Place], Targets], Place]
 
@@ -288,4 +288,4 @@ RULES: dict[type[Primitive], Rule] = {
     Gather: gather,
     TakenAsHermitian: lambda to, primitive, operands, targets: operands[0],
 }
-"""What computes the only result of operands."""
+"""Writers of the only result of operands."""

@@ -25,7 +25,7 @@ JOINS = (Concatenate, Roll, Stack)
 
 
 def turned(expr: Expr, given: Iterable[int] = ()) -> set[int]:
-    """Return the variables that lie in another order than C's, if those `given` do: of transposed arrays, NumPy's functions make such."""
+    """Return the variables in another order than C's, if those `given` are, as transposed arrays are."""
     types, copies = expr.types, copying(expr)
     reordered = {v for v in given if types[v].ndim > 1}
     ahead = set(reordered)  # also apart from the last two axes, which are those of matrices
@@ -62,21 +62,21 @@ def turned(expr: Expr, given: Iterable[int] = ()) -> set[int]:
 
 
 def _stacks(primitive: Primitive, ndim: int) -> bool:
-    """Whether an operand of so many axes is a stack of matrices, the order of whose elements does not matter for that of the result."""
+    """Whether an operand is a stack of matrices whose order of elements does not decide the result's."""
     if isinstance(primitive, DotGeneral):
         return ndim - len(primitive.batch_axes[0]) >= 2
     return isinstance(primitive, OfMatrices)
 
 
 def _turns_ahead(primitive: Primitive, given: bool) -> bool:
-    """Whether a result that lies in another order does so apart from its last two axes too; `given` if operands do."""
+    """Whether a result not in C order is so apart from its last two axes; `given` if operands are."""
     if isinstance(primitive, Permute):
         return given or primitive.axes[:-2] != tuple(range(len(primitive.axes) - 2))
     return given or not isinstance(primitive, (Elementwise, Cast))
 
 
 def followed(primitive: Primitive, inputs: Sequence[int]) -> Sequence[int]:
-    """Return the operands in whose order the results may lie: of a convolution, the one that is no weights."""
+    """Return the operands whose order the results may have: of a convolution, not the weights."""
     if isinstance(primitive, Fused):
         return [inputs[k] for k in primitive.kernel.followed]
     if not isinstance(primitive, Convolution):
@@ -103,7 +103,7 @@ def _spreads(primitive: Primitive) -> bool:
 
 
 def shown(expr: Expr) -> set[int]:
-    """Return the variables in whose order in memory a result may lie: NumPy's functions follow that of their operands."""
+    """Return the variables whose memory order a result may have: NumPy's functions follow operands."""
     types, copies = expr.types, copying(expr)
     reaching = {v for v in expr.outputs if types[v].ndim > 1}
     for number in range(len(expr.equations) - 1, -1, -1):
@@ -114,7 +114,7 @@ def shown(expr: Expr) -> set[int]:
 
 
 def copying(expr: Expr) -> set[int]:
-    """Return the numbers of equations whose results lie in C order; others follow an operand, also what is reduced, joined or sorted."""
+    """Return the equations whose results are in C order; others follow an operand."""
     last = last_uses(expr)
     given = {*expr.inputs, *expr.constants}
     numbers = set()
@@ -131,7 +131,7 @@ def copying(expr: Expr) -> set[int]:
 
 
 def _multiplies(primitive: Primitive) -> bool:
-    """Whether it is a product of matrices, or a stack of them along one axis: NumPy lays out several axes as the operands'."""
+    """Whether it multiplies matrices, or stacks along one axis; NumPy lays out more axes as the operands'."""
     if not isinstance(primitive, DotGeneral):
         return False
     return bool(primitive.contracting[0]) and len(primitive.batch_axes[0]) < 2

@@ -18,10 +18,10 @@ from fungrad.primitives.shaping import Broadcast
 from fungrad.primitives.slices import Pad
 
 Made: TypeAlias = tuple[Primitive, tuple[int, ...]]
-"""What computes a variable, and of which."""
+"""Primitive and operands of a variable."""
 
 MAKERS = Pad, Scatter, DynamicUpdateSlice, IndexedUpdate
-"""What makes arrays that are zero but for some elements."""
+"""Primitives that make arrays of zeros except for some elements."""
 
 
 def accumulate(expr: Expr) -> Expr:
