@@ -18,7 +18,7 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad.compile import schedule
+from fungrad.compile import pipeline, schedule
 from fungrad.compile.interpret import interpret
 from fungrad.compile.lower import Program
 from fungrad.core.config import checking
@@ -127,7 +127,7 @@ def check_source(sample: Sample) -> None:
             given = [np.array(x) for x in operands]
             results = tuple(Program(expr, donated).compiled()(*given))
             assert_same(results, expected, f"with operands {donated} donated")
-            steps = schedule.schedule(expr, donated).check()
+            steps = pipeline.scheduled(expr, donated).check()
             found = tuple(interpret(steps, [np.array(x) for x in operands]))
             assert_same(found, expected, f"of the steps with operands {donated} donated")
             assert all(r.flags.writeable for r in results if r.ndim), "a result is read-only"

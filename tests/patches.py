@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+NEW = "--- /dev/null"
+"""The line in the place of a file's old path, where the file is new."""
 HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 
 
@@ -34,6 +36,12 @@ def hunks(diff: str) -> Iterator[Hunk]:
             if next(lines, "") != f"+++ b/{path}":
                 raise PatchError(f"{path}: after '{line}' there must be '+++ b/{path}'")
             continue
+        if line == NEW:
+            header = next(lines, "")
+            if not header.startswith("+++ b/"):
+                raise PatchError(f"after '{line}' there must be '+++ b/' and a path, not {header!r}")
+            path = header.removeprefix("+++ b/")
+            continue
         counts = HUNK.match(line)
         if not path or counts is None:
             raise PatchError(f"{path or 'the first line'}: neither a file nor a hunk: {line!r}")
@@ -60,9 +68,14 @@ def apply(diff: str, root: Path) -> list[str]:
     for hunk in hunks(diff):
         path = hunk.path
         if path not in texts:
-            if not (root / path).exists():
+            is_new, exists = not hunk.old, (root / path).exists()
+            if is_new and exists:
+                raise PatchError(f"{path}: there is such a file already")
+            if not is_new and not exists:
                 raise PatchError(f"{path}: there is no such file")
-            texts[path] = (root / path).read_text("utf-8").split("\n")
+            texts[path] = [] if is_new else (root / path).read_text("utf-8").split("\n")
+            if is_new:
+                hunk.new.append("")  # the last line ends
         lines, start, n = texts[path], done.get(path, 0), len(hunk.old)
         places = [i for i in range(start, len(lines) - n + 1) if lines[i : i + n] == hunk.old]
         if len(places) != 1:

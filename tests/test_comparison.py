@@ -9,8 +9,7 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad.compile.native import with_kernels_of_devices
-from fungrad.compile.simplify import simplify
+from fungrad.compile.pipeline import Way, prepared, simplify
 from fungrad.compile.targets import host
 from fungrad.compile.tiers import CALLS
 from fungrad.core import config
@@ -110,7 +109,7 @@ def accelerators(monkeypatch):
     cupy = make_module()
     assert not target_of(cupy).on_host
     expr = simplify(fg.make_expr(lambda x: fnp.exp(x) * x @ fnp.sort(x))(X))
-    names = [equation.primitive.name for equation in with_kernels_of_devices(expr).equations]
+    names = [equation.primitive.name for equation in prepared(expr, Way.DEVICE).equations]
     assert sorted(names) == ["dot_general", "kernel", "sort"]
     assert (ROOT / "benchmarks" / "results" / "2026-11-26-h100.md").exists()
 

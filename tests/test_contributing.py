@@ -83,8 +83,8 @@ def run(root, *command):
 
 
 def test_there_is_a_recipe_for_each_kind_of_operation():
-    assert len(RECIPES) == 3
-    assert GUIDE.count("```diff") == 3
+    assert len(RECIPES) == 4
+    assert GUIDE.count("```diff") == 4
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=TITLES)
@@ -149,6 +149,16 @@ def test_a_diff_that_does_not_fit_is_refused_and_changes_nothing(tmp_path, diff,
     with pytest.raises(PatchError, match=message):
         apply(diff, tmp_path)
     assert (tmp_path / "x.txt").read_text() == FILE
+
+
+def test_a_diff_makes_new_files(tmp_path):
+    diff = "--- /dev/null\n+++ b/y.txt\n@@ -0,0 +1,2 @@\n+a\n+b\n"
+    assert apply(diff, tmp_path) == ["y.txt"]
+    assert (tmp_path / "y.txt").read_text() == "a\nb\n"
+    with pytest.raises(PatchError, match=r"y\.txt: there is such a file already"):
+        apply(diff, tmp_path)
+    with pytest.raises(PatchError, match="there must be"):
+        apply("--- /dev/null\n@@ -0,0 +1 @@\n+a\n", tmp_path)
 
 
 def test_a_recipe_that_no_longer_fits_says_how_to_renew_it(tmp_path):

@@ -20,8 +20,7 @@ from fungrad.compile.evaluated import evaluator, is_quick, watcher
 from fungrad.compile.keeping import Keeper, users
 from fungrad.compile.lines import Origins, explain, first_place
 from fungrad.compile.passes.dead_code import without_dead_code
-from fungrad.compile.schedule import schedule
-from fungrad.compile.simplify import simplify
+from fungrad.compile.pipeline import Way, scheduled, simplify
 from fungrad.compile.steps import Schedule
 from fungrad.compile.tiers import Native, Tier, later, rounds
 from fungrad.core.backend import namespace, target_of, to_device
@@ -174,11 +173,8 @@ class Program(Keeper):
 
     def scheduled(self, xp: ModuleType) -> Schedule:
         """Return what is done with arrays of the library `xp`."""
-        prepare: Callable[[Expr], Expr] = lambda expr: expr
-        if self.meets:
-            with importing:  # what few programs come to need
-                from fungrad.compile.passes.overlap import overlapped as prepare
-        steps = schedule(self.expr, self.donated, self.borrowed, target_of(xp), prepare)
+        way = Way.MESSAGES if self.meets else Way.CALLS
+        steps = scheduled(self.expr, self.donated, self.borrowed, target_of(xp), way)
         return steps.check() if check_exprs.get() else steps
 
     @cached_property
@@ -218,7 +214,7 @@ class Program(Keeper):
         def run(expr: Expr | None = None, calls: bool = True) -> Callable[..., list[Any]]:
             expr = expr or self.expr
             with no_collection():
-                source = python_source(schedule(expr, donated, borrowed, target))
+                source = python_source(scheduled(expr, donated, borrowed, target))
             tier.lines = source.text.count("\n")
             # What has overwritten its arguments cannot begin anew.
             return self.bound(source, xp, rounds if donated else tier.rounds, calls)

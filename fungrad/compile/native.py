@@ -7,20 +7,13 @@ from types import ModuleType
 
 import numpy as np
 
-from fungrad.compile.emit.forms import has_form
 from fungrad.compile.emit.python import PythonSource, python_source
-from fungrad.compile.emit.written import can_be_written
-from fungrad.compile.kernels.apart import taken_apart
-from fungrad.compile.kernels.fuse import fuse
+from fungrad.compile.kernels import apart, fuse, outline, spelled, units  # noqa: F401 - of passes: where forks wait for it
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.kernel import Kernel
-from fungrad.compile.kernels.machine import DEVICE
-from fungrad.compile.kernels.outline import outlined
-from fungrad.compile.kernels.spelled import spelled_out
-from fungrad.compile.kernels.units import without_units
-from fungrad.compile.libraries import Fourier, with_libraries
+from fungrad.compile.libraries import Fourier
 from fungrad.compile.peak import peak
-from fungrad.compile.schedule import schedule
+from fungrad.compile.pipeline import Way, scheduled
 from fungrad.compile.steps import Call, Control, Free, Schedule, within
 from fungrad.compile.targets import device, host
 from fungrad.core.backend import NUMPY, Target, target_of
@@ -31,31 +24,12 @@ LITTLE = 1 << 22
 """Bytes that a program with kernels may take for itself, whatever it is donated."""
 
 
-def prepared(expr: Expr) -> Expr:
-    """Return `expr` in the equations that kernels are made of."""
-    return taken_apart(without_units(spelled_out(with_libraries(expr))))
-
-
-def with_kernels(expr: Expr) -> Expr:
-    """Return what has been `prepared` with routines and kernels in place of what they compute."""
-    return fuse(outlined(expr, can_be_written, has_form)[0])[0]
-
-
-def with_kernels_of_devices(expr: Expr) -> Expr:
-    """Return `expr` with kernels in place of what they compute on a device."""
-    return fuse(without_units(expr), machine=DEVICE)[0]
-
-
 def schedule_with_kernels(
     expr: Expr, borrowed: Sequence[int] = (), target: Target = NUMPY
 ) -> tuple[Schedule, list[Fused]]:
     """Return the steps of `expr` with kernels, in loops and branches too, and these."""
-
-    def on_host(expr: Expr) -> Expr:
-        return with_kernels(prepared(expr))
-
-    prepare = on_host if target.on_host else with_kernels_of_devices
-    steps = schedule(expr, (), borrowed, target, prepare, over=0)
+    way = Way.KERNELS if target.on_host else Way.DEVICE
+    steps = scheduled(expr, (), borrowed, target, way, over=0)
     return steps, [x for x in _called(steps) if isinstance(x, Fused)]
 
 
@@ -96,7 +70,7 @@ def source_with_kernels(
     if (
         donated
         and (taken := peak(steps)) > LITTLE
-        and taken > peak(schedule(expr, donated, borrowed, target))
+        and taken > peak(scheduled(expr, donated, borrowed, target))
     ):
         return None
     if target.on_host:

@@ -10,8 +10,8 @@ from fungrad.compile.joins import parts_of, places_of
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.memory import assigns, is_same, memory_of
 from fungrad.compile.overwriting import Overwriting, has_into, overwriting_of, rounds_in_place
+from fungrad.compile.passes.reads_first import reads_first
 from fungrad.compile.registers import Registers
-from fungrad.compile.simplify import spelled
 from fungrad.compile.steps import (
     Assign,
     Branch,
@@ -90,7 +90,7 @@ class _Scheduler:
         seen: bool = True,
     ) -> None:
         target, prepare, over, _ = self.options = options
-        expr = self.expr = prepare(spelled(expr))
+        expr = self.expr = reads_first(prepare(expr), donated, target)
         self.memory = memory_of(expr, donated, target)
         # Routines, which write over what is large alone, copy: their arrays are small.
         self.places = places_of(expr, self.memory) if not over and target.on_host else {}

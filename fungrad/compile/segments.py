@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from fungrad.compile.emit.python import python_source
 from fungrad.compile.evaluated import unshared
 from fungrad.compile.passes.overlap import overlapped
-from fungrad.compile.schedule import schedule
+from fungrad.compile.pipeline import Way, scheduled
 from fungrad.core.expr import Expr
 from fungrad.primitives.ranks import Wait
 from fungrad.primitives.shaping import Broadcast
@@ -40,7 +40,7 @@ def in_segments(
 
     def compiled(part: Expr) -> Callable[..., list[Any]]:
         if part.equations[0].primitive.meets:  # a loop, say, that Python runs
-            return run_source(python_source(schedule(part, prepare=overlapped)), xp)
+            return run_source(python_source(scheduled(part, way=Way.MESSAGES)), xp)
         return program(part, at_once=True, jitted=True)
 
     expr = overlapped(expr)

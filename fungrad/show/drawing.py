@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.compile.simplify import simplify
-from fungrad.core import tree
+from fungrad import Expr, tree
+from fungrad.compile.pipeline import simplify
 from fungrad.core.cached import cached_property
-from fungrad.core.errors import InDerivative, Source, api_boundary, in_derivative
-from fungrad.core.evaluate import inline
-from fungrad.core.expr import Calling, Expr
-from fungrad.core.paths import KeyPath, SequenceKey, keystr, paths_of
+from fungrad.core.errors import in_derivative
+from fungrad.extend.packages import api_boundary
+from fungrad.extend.programs import Calling, InDerivative, Source, check_callable, inline, name_of
+from fungrad.extend.trees import paths_of
 from fungrad.rewrite.reverse import Joint, joint_expr
 from fungrad.show.dot import dot_of
 from fungrad.show.labels import called
@@ -25,7 +25,7 @@ from fungrad.show.scenes import Shown, scene_of
 from fungrad.show.svg import svg_of
 from fungrad.transforms.abstract import trace_abstractly
 from fungrad.transforms.argnums import parameters_of, positional_names
-from fungrad.transforms.call import check_callable, name_of
+from fungrad.tree_util import KeyPath, SequenceKey, keystr
 
 
 class Graph:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import NamedTuple
 
+from fungrad import Expr
 from fungrad.compile.kernels.fused import Fused
-from fungrad.compile.native import prepared, with_kernels
-from fungrad.compile.simplify import simplify, spelled
-from fungrad.core.expr import Expr
+from fungrad.compile.pipeline import Way, after_each_pass
 
 
 class Group(NamedTuple):
@@ -25,12 +24,13 @@ def groups_of(expr: Expr) -> list[Group]:
     equation of which it makes several is where the last of these is.
     """
     numbered = dataclasses.replace(expr, sources=tuple(range(len(expr.equations))))
-    before = prepared(spelled(simplify(numbered)))
+    after = dict(after_each_pass(numbered, Way.KERNELS))
+    before, with_kernels = after["take apart"], after["fuse"]
     maker = {v: i for i, e in enumerate(before.equations) for v in e.outputs}
     sources = before.sources
     within: dict[int, int] = {}  # the kernel of each equation of `before`
     kernels: list[Fused] = []
-    for primitive, inputs, outputs in with_kernels(before).equations:
+    for primitive, inputs, outputs in with_kernels.equations:
         if not isinstance(primitive, Fused):
             continue
         pending, given = [*outputs], {*inputs}

@@ -11,21 +11,18 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from fungrad.compile.simplify import simplify
-from fungrad.core import tree
-from fungrad.core.backend import on_host
-from fungrad.core.errors import api_boundary
-from fungrad.core.expr import Calling, Expr
-from fungrad.primitives.indexing import Gather
-from fungrad.primitives.shaping import Iota, ReduceSum
-from fungrad.primitives.ufunc import Function, numpy_ufunc
+from fungrad import Expr, tree
+from fungrad.compile.pipeline import simplify
+from fungrad.extend.backend import on_host
+from fungrad.extend.operations import Function, Gather, Iota, ReduceSum, numpy_ufunc
+from fungrad.extend.packages import api_boundary
+from fungrad.extend.programs import Calling, check_callable, name_of
 from fungrad.show.bundle import Unprintable
 from fungrad.show.formatting import formatted, import_order
 from fungrad.show.libraries import CUPY, LIBRARIES, NUMPY, Library
 from fungrad.show.nesting import Expression, Nesting
 from fungrad.show.writer import Body, Writer, define
 from fungrad.transforms.abstract import trace_abstractly
-from fungrad.transforms.call import check_callable, name_of
 
 _IMPORTED = frozenset(["np", "scipy", "ml_dtypes", "importlib", "cupyx"])
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from fungrad import Equation, Expr
 from fungrad.compile.flow import Choice, Repeat, Until
-from fungrad.compile.simplify import simplify
+from fungrad.compile.pipeline import simplify
 from fungrad.compile.steps import Rows
-from fungrad.core.backend import to_host
-from fungrad.core.expr import Calling, Equation, Expr, format_value
-from fungrad.core.primitive import Primitive
-from fungrad.primitives.shaping import Broadcast, Reshape
-from fungrad.primitives.ufunc import Function, numpy_ufunc
+from fungrad.extend import Primitive
+from fungrad.extend.backend import to_host
+from fungrad.extend.operations import Broadcast, Function, Reshape, numpy_ufunc
+from fungrad.extend.programs import Calling, format_value
 from fungrad.programs.rules.recomputation import Checkpoint
 from fungrad.show.bundle import Bundle, Unprintable
 from fungrad.show.forms import ATOM, Text, dtype, elementwise, general, operator_of

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Protocol
 
 from fungrad.compile.lower import Program
 from fungrad.compile.peak import peak
+from fungrad.compile.pipeline import Way, after_each_pass
 from fungrad.compile.readable import readable
-from fungrad.compile.simplify import after_each_pass
 from fungrad.compile.steps import Schedule
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
@@ -131,8 +131,21 @@ class Lowered(_OfOneType):
 
     @property
     def passes(self) -> tuple[tuple[str, Expr], ...]:
-        """How it got there: the name of each pass over the program, and what that has made."""
-        return tuple(after_each_pass(self._program.given))
+        """The name of each pass over the program, and the program after it: down to kernels on the host.
+
+        Examples
+        --------
+        >>> import fungrad as fg
+        >>> lowered = fg.jit(lambda x: x * 2.0 * 3.0).lower(1.0)
+        >>> [name for name, _ in lowered.passes][:3]
+        ['share', 'dead code', 'accumulate']
+        """
+        return tuple(after_each_pass(self._program.given, Way.KERNELS))
+
+    @property
+    def passes_on_device(self) -> tuple[tuple[str, Expr], ...]:
+        """The same down to kernels of a GPU."""
+        return tuple(after_each_pass(self._program.given, Way.DEVICE))
 
     @property
     def schedule(self) -> Schedule:

@@ -10,8 +10,8 @@ import fungrad.numpy as fnp
 from fungrad import lax
 from fungrad.compile.emit.cuda import cuda_text
 from fungrad.compile.kernels.fused import Fused
-from fungrad.compile.native import schedule_with_kernels, with_kernels_of_devices
-from fungrad.compile.simplify import simplify
+from fungrad.compile.native import schedule_with_kernels
+from fungrad.compile.pipeline import Way, prepared, simplify
 from fungrad.compile.tiers import GIVEN_UP
 from fungrad.core.backend import CUPY
 from fungrad.core.config import compilation
@@ -60,7 +60,7 @@ def launched(cupy, monkeypatch):
 
 def spaces(f, *args):
     """Return the index spaces of the kernels of a program, and the names of its other equations."""
-    found = with_kernels_of_devices(simplify(fg.make_expr(f)(*args)))
+    found = prepared(simplify(fg.make_expr(f)(*args)), Way.DEVICE)
     return [
         p.kernel.space if isinstance(p, Fused) else p.name
         for p in [equation.primitive for equation in found.equations]

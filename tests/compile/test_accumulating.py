@@ -6,7 +6,7 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.compile.kernels.outline import accumulating
-from fungrad.compile.simplify import simplify
+from fungrad.compile.pipeline import simplify
 from fungrad.core.config import compilation
 from tests.compile.compiling import check, needs_compiler, routines
 

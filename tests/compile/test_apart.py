@@ -8,7 +8,7 @@ import fungrad.numpy as fnp
 from fungrad.compile.kernels.apart import taken_apart
 from fungrad.compile.kernels.meaning import is_of_elements
 from fungrad.compile.native import schedule_with_kernels
-from fungrad.compile.simplify import simplify
+from fungrad.compile.pipeline import simplify
 from fungrad.core.evaluate import evaluate
 
 RNG = np.random.default_rng(0)

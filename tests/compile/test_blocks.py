@@ -14,8 +14,7 @@ from fungrad.compile.budget import BUDGET
 from fungrad.compile.emit.python import python_source
 from fungrad.compile.loops import blocks
 from fungrad.compile.loops.blocks import in_blocks
-from fungrad.compile.schedule import schedule
-from fungrad.compile.simplify import simplify
+from fungrad.compile.pipeline import scheduled, simplify
 from fungrad.compile.targets import host
 from fungrad.core.config import compilation
 from tests.compile.compiling import in_mode
@@ -211,7 +210,7 @@ def test_random_programs(drawn):
         found = in_blocks(simplify(expr), 1, 1)
         if found is None:
             return
-        steps = schedule(found).check()
+        steps = scheduled(found).check()
         run = lower.run_source(python_source(steps), np)
         given = [np.array(x)[()] for x in arguments]
         assert_same(run(*given), reference(expr, arguments))

@@ -14,7 +14,7 @@ from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.kernel import REDUCTIONS
 from fungrad.compile.kernels.operations import OPERATIONS
 from fungrad.compile.native import schedule_with_kernels
-from fungrad.compile.simplify import simplify
+from fungrad.compile.pipeline import simplify
 from fungrad.core.evaluate import evaluate
 from tests.compile import random_functions
 from tests.compile.exact_fma import fma

@@ -13,8 +13,7 @@ from fungrad.compile.emit.pieces import Line, define
 from fungrad.compile.emit.python import python_source
 from fungrad.compile.lines import NAME, _with_lines
 from fungrad.compile.lower import run_source
-from fungrad.compile.schedule import schedule
-from fungrad.compile.simplify import simplify
+from fungrad.compile.pipeline import scheduled, simplify
 
 X, A = np.ones(3), np.eye(3)
 
@@ -47,7 +46,7 @@ def test_every_instruction_has_the_line_given(lines):
 
 def asks_numpy(f, *args):
     """Whether the program of a function asks NumPy to call where it would warn."""
-    source = python_source(schedule(simplify(fg.make_expr(f)(*args))))
+    source = python_source(scheduled(simplify(fg.make_expr(f)(*args))))
     return run_source(source, np).__name__ == "run_with_calls"
 
 

@@ -6,7 +6,7 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.compile.native import schedule_with_kernels
-from fungrad.compile.simplify import simplify
+from fungrad.compile.pipeline import simplify
 from fungrad.core.config import compilation
 from tests.compile.compiling import compare, in_mode, needs_compiler
 

@@ -11,7 +11,7 @@ from fungrad.compile.emit import llvm_threads
 from fungrad.compile.kernels import partial
 from fungrad.compile.kernels.fuse import fuse
 from fungrad.compile.kernels.partial import in_parts
-from fungrad.compile.simplify import simplify
+from fungrad.compile.pipeline import simplify
 from fungrad.compile.targets import host
 from fungrad.compile.tiers import Rerun
 from tests.compile import random_kernels as rk

@@ -13,8 +13,7 @@ from fungrad.compile.emit.pieces import Line, Listing, cut, hand_on, lay_out
 from fungrad.compile.emit.python import python_lines, python_source
 from fungrad.compile.lines import NAME
 from fungrad.compile.lower import Program, run_source
-from fungrad.compile.schedule import schedule
-from fungrad.compile.simplify import simplify
+from fungrad.compile.pipeline import scheduled, simplify
 from fungrad.core.evaluate import evaluate
 from fungrad.core.trace import record_expr
 from fungrad.core.types import type_of
@@ -46,7 +45,7 @@ def test_random_programs_in_pieces_are_those_of_one_function(case):
     expr = simplify(expr)
     expected = evaluate(expr, [np.array(x)[()] for x in arguments])
     for length in LENGTHS:
-        source = python_source(schedule(expr, donated), length)
+        source = python_source(scheduled(expr, donated), length)
         for function in (run_source(source, np), executed(source.text, source.bindings)):
             given = [np.array(x)[()] for x in arguments]
             results = function(*given)
@@ -64,7 +63,7 @@ def test_random_programs_in_pieces_are_those_of_one_function(case):
 @hypothesis.given(programs(20))
 def test_pieces_hold_the_lines_of_one_function_in_order(case):
     expr, _, donated = case
-    listing = python_lines(schedule(expr, donated))
+    listing = python_lines(scheduled(expr, donated))
     (whole,) = lay_out(listing, 10**6)
     for length in LENGTHS:
         *parts, driver = lay_out(listing, length)
@@ -77,7 +76,7 @@ def test_pieces_hold_the_lines_of_one_function_in_order(case):
 @hypothesis.given(programs(20))
 def test_lines_mention_only_what_is_set_and_not_deleted(case):
     expr, _, donated = case
-    listing = python_lines(schedule(expr, donated))
+    listing = python_lines(scheduled(expr, donated))
     alive = set(listing.parameters)
     for text, _, reads, writes in listing.body:
         assert alive.issuperset(reads)
@@ -181,7 +180,7 @@ def test_a_view_made_in_one_piece_keeps_its_array_from_being_overwritten_in_anot
     expr = simplify(record_expr("f", f, [type_of(X)]))
     expected = evaluate(expr, [X])
     for length in LENGTHS:
-        found = run_source(python_source(schedule(expr), length), np)(X)
+        found = run_source(python_source(scheduled(expr), length), np)(X)
         assert_same(found, expected)
 
 
@@ -344,8 +343,8 @@ def test_in_place_updates_mention_what_they_change():
         return [UpdateSlice((1,), (2,), (1,), "add")(neg(u), x)]
 
     expr = record_expr("f", f, [type_of(X), type_of(X[:1])])
-    listing = python_lines(schedule(expr))
+    listing = python_lines(scheduled(expr))
     (update,) = [line for line in listing.body if "+=" in line.text]
     assert len(update.reads) == 2
     expected = Program(expr).compiled()(X, X[2:3])
-    assert_same(run_source(python_source(schedule(expr), 1), np)(X, X[2:3]), expected)
+    assert_same(run_source(python_source(scheduled(expr), 1), np)(X, X[2:3]), expected)

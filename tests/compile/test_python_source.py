@@ -10,7 +10,7 @@ from fungrad.compile import schedule as module
 from fungrad.compile.emit.python import python_source
 from fungrad.compile.interpret import interpret
 from fungrad.compile.lower import Program
-from fungrad.compile.schedule import schedule
+from fungrad.compile.pipeline import scheduled
 from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.types import array_type, type_of
@@ -39,7 +39,7 @@ def built(*steps, inputs, outputs, donated=(), constants=None):
         equations.append(Equation(primitive, tuple(ins), (len(types),)))
         types.extend(results)
     expr = Expr(tuple(range(len(inputs))), tuple(equations), outputs, tuple(types), constants)
-    return python_source(schedule(expr.check(), donated).check()).text
+    return python_source(scheduled(expr.check(), donated).check()).text
 
 
 def run_compiled(expr, arguments, donated):
@@ -250,7 +250,7 @@ def test_lines_know_where_they_come_from():
         return y * y
 
     expr = fg.make_expr(f)(np.ones(3))
-    source = python_source(schedule(expr))
+    source = python_source(scheduled(expr))
     lines = source.text.splitlines()
     (function,) = source.functions
     assert len(lines) == len(function.origins)

@@ -12,7 +12,7 @@ from fungrad.compile.kernels.kernel import Kernel, Output
 from fungrad.compile.kernels.operations import BOOL, Node
 from fungrad.compile.kernels.reads import after, parts, straight, through
 from fungrad.compile.kernels.views import DEEPEST, Views
-from fungrad.compile.simplify import simplify
+from fungrad.compile.pipeline import simplify
 from fungrad.compile.targets import host
 from fungrad.core.config import compilation
 from fungrad.core.errors import ExprError

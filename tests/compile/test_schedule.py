@@ -11,7 +11,7 @@ from fungrad import lax
 from fungrad.compile.interpret import interpret
 from fungrad.compile.memory import memory_of
 from fungrad.compile.overwriting import overwriting_of
-from fungrad.compile.schedule import schedule
+from fungrad.compile.pipeline import scheduled
 from fungrad.compile.steps import (
     Assign,
     Branch,
@@ -32,7 +32,7 @@ X = np.linspace(0.5, 1.5, 4)
 
 
 def steps_of(f, *args, donated=()):
-    return schedule(fg.jit(f).lower(*args).simplified, donated).check()
+    return scheduled(fg.jit(f).lower(*args).simplified, donated).check()
 
 
 def test_steps_are_printed_one_a_line():

@@ -1,15 +1,19 @@
 """Simplified programs are smaller and give the same results, bit for bit."""
 
+import dataclasses
+
 import hypothesis
 import numpy as np
 import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
+from fungrad.compile import pipeline
 from fungrad.compile.lower import Program
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.compile.passes.share import share
-from fungrad.compile.simplify import PASSES, simplify
+from fungrad.compile.pipeline import PASSES, Way, prepared, simplify
+from fungrad.core.errors import ExprError
 from fungrad.core.evaluate import evaluate
 from fungrad.core.primitive import primitive
 from fungrad.core.trace import record_expr
@@ -38,7 +42,10 @@ def names(f, *args):
     return [e.primitive.name for e in simple.equations]
 
 
-@pytest.mark.parametrize("place", range(len(PASSES) + 1))
+SIMPLIFYING = [x for x in PASSES if not x.ways]
+
+
+@pytest.mark.parametrize("place", range(len(SIMPLIFYING) + 1))
 def test_a_pass_that_changes_nothing_changes_no_program(place, monkeypatch):
     def f(x):
         y = add(mul(x, x), mul(x, x))
@@ -47,9 +54,9 @@ def test_a_pass_that_changes_nothing_changes_no_program(place, monkeypatch):
 
     expr = record_expr("f", f, (type_of(X),))
     expected = simplify(expr).equations
-    idle = ("idle", lambda expr: expr)
-    passes = (*PASSES[:place], idle, *PASSES[place:])
-    monkeypatch.setattr("fungrad.compile.simplify.PASSES", passes)
+    idle = pipeline.Pass("idle", lambda expr: expr)
+    passes = (*SIMPLIFYING[:place], idle, *SIMPLIFYING[place:])
+    monkeypatch.setattr(pipeline, "_SIMPLIFYING", passes)
     assert simplify(expr).equations == expected
 
 
@@ -282,10 +289,27 @@ def test_passes_can_be_looked_at():
         return fnp.sum(y * 1.0 * x)
 
     lowered = fg.jit(fg.grad(f)).lower(2.0)
-    *_, (_, last) = lowered.passes
-    assert str(last) == str(lowered.simplified)
-    assert [name for name, _ in lowered.passes][:2] == [name for name, _ in PASSES][:2]
-    assert len(lowered.passes[0][1].equations) < len(lowered.expr.equations)
+    after = dict(lowered.passes)
+    assert str(after["dead code"]) == str(lowered.simplified)
+    assert [name for name, _ in lowered.passes][:2] == [x.name for x in PASSES][:2]
+    assert len(after["share"].equations) < len(lowered.expr.equations)
+    assert str(after["fuse"]) == str(prepared(lowered.simplified, Way.KERNELS))
+    assert dict(lowered.passes_on_device).keys() == after.keys() - {
+        *("libraries", "spell out", "take apart", "outline", "fuse")
+    } | {"fuse for devices"}
+
+
+@pytest.mark.parametrize("way", Way)
+def test_programs_are_checked_after_each_pass(way, monkeypatch):
+    def broken(expr):
+        *rest, last = expr.equations
+        return dataclasses.replace(expr, equations=(last, *rest))
+
+    passes = tuple(x._replace(rewrite=broken) if x.name == "write out" else x for x in PASSES)
+    monkeypatch.setattr(pipeline, "_PREPARING", {way: passes[4:]})
+    expr = record_expr("f", lambda x: [sin(x) * sin(x)], [type_of(X)])
+    with fg.checking(), pytest.raises(ExprError, match="equation 0"):
+        prepared(expr, way)
 
 
 @pytest.mark.parametrize(

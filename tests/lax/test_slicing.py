@@ -9,8 +9,7 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax
 from fungrad.compile.emit.python import python_source
-from fungrad.compile.schedule import schedule
-from fungrad.compile.simplify import simplify
+from fungrad.compile.pipeline import scheduled, simplify
 from tests.backends import fake_cupy
 from tests.numpy.checker import cases_of, check_function
 
@@ -258,7 +257,7 @@ def test_second_derivatives_at_traced_starts():
 
 
 def source_of(f, *args):
-    return python_source(schedule(simplify(fg.make_expr(f)(*args)))).text
+    return python_source(scheduled(simplify(fg.make_expr(f)(*args)))).text
 
 
 def test_dynamic_updates_are_written_into_what_dies():

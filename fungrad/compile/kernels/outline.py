@@ -24,6 +24,7 @@ from fungrad.compile.kernels.routine import Routine, calls, copied_by_loops, hei
 from fungrad.compile.kernels.views import Views
 from fungrad.compile.memory import assigns
 from fungrad.compile.passes.dead_code import without_dead_code
+from fungrad.compile.steps import Schedule
 from fungrad.core.errors import Source
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
@@ -53,19 +54,30 @@ HasForm: TypeAlias = Callable[[Primitive, Sequence[ArrayType], ArrayType], bool]
 
 
 def outlined(
-    expr: Expr, fits: Callable[[Routine], bool], has_form: HasForm
+    expr: Expr,
+    fits: Callable[[Routine], bool],
+    has_form: HasForm,
+    scheduled: Callable[[Expr], Schedule],
 ) -> tuple[Expr, list[Fused]]:
     """Return `expr` with routines in place of what they compute, and the routines.
 
     `fits` says whether a routine can be compiled, and `has_form` whether an equation that holds no programs could be in one.
+    `scheduled` gives the steps of a program that becomes a routine.
     """
-    outliner = _Outliner(expr, fits, has_form)
+    outliner = _Outliner(expr, fits, has_form, scheduled)
     return outliner.outlined(), outliner.routines
 
 
 class _Outliner:
-    def __init__(self, expr: Expr, fits: Callable[[Routine], bool], has_form: HasForm) -> None:
+    def __init__(
+        self,
+        expr: Expr,
+        fits: Callable[[Routine], bool],
+        has_form: HasForm,
+        scheduled: Callable[[Expr], Schedule],
+    ) -> None:
         self.expr = expr
+        self.scheduled = scheduled
         self.fits = fits
         self.has_form = has_form
         self.given = list(expr.located())
@@ -136,7 +148,7 @@ class _Outliner:
         part, _ = self._part([number])
         if part is None:
             return False
-        routine = routine_of(part)
+        routine = routine_of(part, self.scheduled(part))
         return not any(_is_large(t) for t in copied_by_loops(routine.steps)) and self.fits(routine)
 
     def _product(self, number: int) -> list[int]:
@@ -185,7 +197,7 @@ class _Outliner:
         part, outside = self._part(group)
         if part is None or len(part.inputs) + len(part.outputs) > MOST:
             return False
-        routine = routine_of(part, self.shown)
+        routine = routine_of(part, self.scheduled(part), self.shown)
         many = any(isinstance(self.given[n][0].primitive, Convolution) for n in group)
         worth = many or calls(routine.steps) >= FEWEST or not self.accumulating.isdisjoint(group)
         if not (alone or worth) or not self.fits(routine):
@@ -242,7 +254,7 @@ class _Outliner:
         equations, sources = zip(*located, strict=True)
         given = self._given(equations)
         extended = dataclasses.replace(part, **given, equations=equations, sources=sources)
-        return extended if self.fits(routine_of(extended)) else part
+        return extended if self.fits(routine_of(extended, self.scheduled(extended))) else part
 
     def _given(self, equations: Sequence[Equation]) -> dict[str, Any]:
         """Return the inputs and constants of a program of some equations."""

@@ -9,13 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from fungrad.compile.interpret import interpret
-from fungrad.compile.kernels.fuse import fuse
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.orders import JOINS, turned
-from fungrad.compile.kernels.spelled import spelled_out
-from fungrad.compile.kernels.units import without_units
 from fungrad.compile.memory import assigns
-from fungrad.compile.schedule import schedule
 from fungrad.compile.steps import (
     Assign,
     Branch,
@@ -143,24 +139,21 @@ def _follows_repeats(step: Call) -> bool:
     )
 
 
-def routine_of(expr: Expr, seen: Collection[int] = ()) -> Routine:
-    """Return a program as a routine, given of which variables others than its program see how they lie."""
+def routine_of(expr: Expr, steps: Schedule, seen: Collection[int] = ()) -> Routine:
+    """Return a program as a routine, given its steps and the variables whose layout others than its program see."""
     outputs = set(seen).intersection(expr.outputs)
     followed = [
         k
         for k, v in enumerate(expr.inputs)
         if outputs and not outputs.isdisjoint(turned(expr, [v]))
     ]
-    steps = schedule(expr, prepare=_prepared, over=OVER_FROM)
     return Routine(steps, frozenset(followed))
 
 
-def _prepared(expr: Expr) -> Expr:
-    """Return a program whose elementwise equations are all in kernels, and whose loops are run step by step."""
-    expr = spelled_out(expr)
+def uncut(expr: Expr) -> Expr:
+    """Return a program whose loops are run step by step."""
     equations = [e._replace(primitive=e.primitive.uncut) for e in expr.equations]
-    expr = dataclasses.replace(expr, equations=tuple(equations))
-    return fuse(without_units(expr), every=True)[0]
+    return dataclasses.replace(expr, equations=tuple(equations))
 
 
 def work(steps: Schedule) -> int:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 from fungrad.compile.loops.collapse import collapse
 from fungrad.compile.lower import Program
 from fungrad.compile.passes.dead_code import without_dead_code
-from fungrad.compile.simplify import spelled
+from fungrad.compile.pipeline import Way, prepared
 from fungrad.compile.steps import Rows
 from fungrad.core.errors import MissingRuleError
 from fungrad.core.expr import Expr
@@ -251,7 +251,7 @@ def plan(
     whole = one_span(body, n, reverse)
     if n < FEWEST:
         return whole
-    expr = spelled(body.expr)
+    expr = prepared(body.expr, Way.CALLS)
     parts = cut(collapse(expr, *counts) if tangent else expr, *counts)
     if parts is None:
         return whole
