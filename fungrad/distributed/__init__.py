@@ -1,4 +1,4 @@
-"""Several processes that run one program: which they are, what devices each has, and how they are started.
+"""Several processes that run one program: their numbers, devices and start.
 
 A launcher of MPI starts them, ``mpiexec -n 4 python program.py``; the program calls `initialize` first. What they compute
 together is a function under `fungrad.sharding.shard_map`; see docs/distributed.md.

@@ -1,4 +1,4 @@
-"""What carries arrays between processes that meet: MPI those in the memory of the host."""
+"""Carriers of arrays between processes: MPI for arrays in the host's memory."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import numpy as np
 
 T = TypeVar("T")
 Messages: TypeAlias = Generator[tuple[Any, Any], None, T]
-"""Yields a message to wait for, with its buffers; returns what has been computed."""
+"""Yields messages to wait for, with their buffers; returns the result."""
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
 
 class Carrier(Protocol):
-    """Messages to all, and from each to each, on arrays of one library; all processes have `size` and types in common."""
+    """Messages to all, and from each to each, on arrays of one library and of equal size and types."""
 
     def gather(self, x: Any) -> Messages[Any]:
-        """Return the arrays of all, of which each is like `x`, stacked."""
+        """Return the arrays of all processes, each like `x`, stacked."""
 
     def gather_parts(self, part: Any, counts: Sequence[int]) -> Messages[Any]:
         """Return the vectors of all, so many elements of each, one after the other."""
 
     def exchange(self, x: Any, sent: Sequence[int], got: Sequence[int]) -> Messages[Any]:
-        """Send consecutive elements of the vector `x`, so many to each; return those that came, in the order of the processes."""
+        """Send so many consecutive elements of `x` to each process; return those received, in order."""
 
     def first(self, x: Any) -> Messages[Any]:
         """Return the array of the first process."""
@@ -37,7 +37,7 @@ class ByMPI:
         self.comm, self.size = comm, size
 
     def gather(self, x: Array) -> Messages[Array]:
-        """Return the arrays of all, of which each is like `x`, stacked."""
+        """Return the arrays of all processes, each like `x`, stacked."""
         gathered = np.empty((self.size, *x.shape), x.dtype)
         x = np.ascontiguousarray(x)
         yield self.comm.Iallgather(as_bytes(x), as_bytes(gathered)), (x, gathered)
@@ -52,7 +52,7 @@ class ByMPI:
         return gathered
 
     def exchange(self, x: Array, sent: Sequence[int], got: Sequence[int]) -> Messages[Array]:
-        """Send consecutive elements of the vector `x`, so many to each; return those that came, in the order of the processes."""
+        """Send so many consecutive elements of `x` to each process; return those received, in order."""
         received = np.empty(sum(got), x.dtype)
         sizes = [(np.multiply(n, x.itemsize), starts(n) * x.itemsize) for n in (sent, got)]
         x = np.ascontiguousarray(x)

@@ -12,7 +12,9 @@ from fungrad.extend.packages import api_boundary
 def local_devices(
     process_index: int | None = None, backend: str | None = None, host_id: int | None = None
 ) -> list[Device]:
-    """Return the devices of this process, as `fungrad.devices` lists them: the CPU, or the GPUs that CuPy finds.
+    """Return the devices of this process, as `fungrad.devices` lists them.
+
+    They are the CPU, or the GPUs that CuPy finds.
 
     Each process knows of its own alone, so it is the same with one process and with several. Arrays go to the devices by `fungrad.device_put`.
 

@@ -19,12 +19,12 @@ from fungrad.compile.tiers import Tier
 from fungrad.extend.packages import api_boundary
 
 PATIENCE = 60.0
-"""Seconds after which a process that waits for the others gives up, unless `initialize` is told otherwise."""
+"""Seconds after which a waiting process gives up, unless `initialize` sets another time."""
 
 SPINS = 2000
 """How often a message is asked for before others are given the core."""
 LOOK, LOOKS = 0.25, 4
-"""Seconds between looks after the other processes, and how often one must be seen to have left before that is an error."""
+"""Seconds between looks after other processes, and looks that must miss one before an error."""
 GRACE = 5.0
 """Seconds that a process which has failed gives the others to say why they end."""
 ENDED = "its program has ended"
@@ -36,7 +36,7 @@ PAUSE = 5e-4
 """Seconds between looks after the messages that are under way while others things are computed."""
 
 _LAUNCHED = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
-"""What launchers of MPI put into the environment: how many processes there are."""
+"""Environment variables of MPI launchers with the number of processes."""
 
 
 class DistributedError(FungradError):
@@ -51,7 +51,7 @@ class DistributedError(FungradError):
 
 
 class Meeting(Protocol):
-    """What has been begun by some processes together, and goes on as their messages come."""
+    """Work begun by several processes together, which goes on as their messages arrive."""
 
     members: tuple[int, ...]
 
@@ -263,7 +263,7 @@ def initialize(
     *,
     timeout: float = PATIENCE,
 ) -> None:
-    """Begin to run with the other processes that a launcher of MPI has started, ``mpiexec -n 4 python program.py`` say.
+    """Join the other processes that an MPI launcher started, by ``mpiexec -n 4 python program.py`` say.
 
     Started without a launcher, a program is one process, and this does nothing. To be called once, before anything else of
     fungrad, by all processes; later calls set the timeout alone.
@@ -334,7 +334,7 @@ def _communicator() -> Any:
 
 
 def _say_what_ends_it() -> None:
-    """Keep what the others are told of an error that ends the program."""
+    """Keep the message for other processes about an error that ends the program."""
     before = sys.excepthook
 
     def hook(kind: Any, error: Any, traceback: Any) -> None:
@@ -346,7 +346,7 @@ def _say_what_ends_it() -> None:
 
 
 def _stay_when_others_die() -> None:
-    """Outlive the signal by which MPICH's launcher tells of a process that was killed, if it does not end all of them."""
+    """Ignore the signal by which MPICH's launcher tells of a killed process, if it does not end all."""
     main = threading.current_thread() is threading.main_thread()
     if main and hasattr(signal, "SIGUSR1") and signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL:
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # which stays until the very end

@@ -1,4 +1,4 @@
-"""What the array API standard asks of a namespace and of its arrays beyond NumPy's functions.
+"""Requirements of the array API standard on a namespace and its arrays, beyond NumPy's functions.
 
 `fungrad.numpy` is a namespace of the standard (https://data-apis.org/array-api) for the arrays it is given: NumPy
 arrays and tracers. So libraries written against the standard, SciPy among them, find it from a
@@ -19,11 +19,11 @@ from fungrad.core.tracer import Tracer
 from fungrad.numpy.storing import store, writable_out
 
 __array_api_version__: str = np.__array_api_version__
-"""The version of the standard that the functions follow: what NumPy follows, for they are NumPy's."""
+"""Version of the standard that the functions follow: NumPy's, because they are NumPy's."""
 
 
 __array_namespace_info__ = np.__array_namespace_info__
-"""What the arrays can do (devices, dtypes, capabilities): NumPy's own."""
+"""Capabilities of the arrays (devices, dtypes, ...): NumPy's own."""
 
 
 def _namespace(self: Tracer, /, *, api_version: Any = None) -> ModuleType:
@@ -67,7 +67,7 @@ def _no_memory(self: Tracer, *args: Any, **kwargs: Any) -> NoReturn:
 
 @api_boundary
 def _in_place_matmul(self: Any, other: Any) -> Any:
-    """What ``x @= y`` does."""
+    """Compute ``x @= y``."""
     return store(writable_out("an in-place operator", self), self @ other, exactly=True)
 
 

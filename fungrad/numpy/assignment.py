@@ -1,4 +1,4 @@
-"""Assignment to elements of tracers: who may be assigned to, and what changes with it."""
+"""Assignment to elements of tracers: permissions, and the arrays that change."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def check_writable(x: Tracer) -> None:
 
 
 def _check_views(x: Tracer, views: Views) -> None:
-    """Raise if it is not known whether what is assigned to `x` shows in another array."""
+    """Raise if it is unknown whether an assignment to `x` shows in another array."""
     for view in [reference() for reference in views.references]:
         if view is not None and view._memory.perhaps:
             raise TypeError(
@@ -84,7 +84,7 @@ def _adopted(x: Tracer, current: Recorder | None) -> bool:
 
 
 def assign(x: Tracer, new: Tracer) -> None:
-    """Make `new`, of the type of `x`, the value of `x`, of what it is a view of, and of all views of that.
+    """Make `new`, of the type of `x`, the value of `x`, and update its base and all views of that.
 
     `check_writable(x)` is to be called before.
     """

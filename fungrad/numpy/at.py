@@ -20,7 +20,7 @@ MODES = (None, "raise", "promise_in_bounds", "clip", "wrap", "drop", "fill")
 
 
 def at(x: Any) -> At:
-    """Return what makes changed copies of an array.
+    """Return the maker of changed copies of an array.
 
     ``at(x)[key].set(v)`` is the array that ``x`` would be after ``x[key] = v``; ``x`` stays as it is. Likewise
     `add`, `subtract`, `multiply`, `divide`, `power`, `min`, `max` and `apply` combine elements with a value,
@@ -177,7 +177,7 @@ class Update(NamedTuple):
         return changed if padded is x else changed[tuple(map(slice, type_of(x).shape))]
 
     def _within(self, mode: str | None) -> tuple[Any, Any]:
-        """Return the array, with spare elements if integers out of bounds are to be dropped, and a key that is within it."""
+        """Return the array, with spare elements for dropped integers, and a key within its bounds."""
         if mode in ("drop", "fill") and type_of(self.array).shape:
             return _with_spare_elements(self.array, self.key, 0)
         return self.array, _bounded(self.array, self.key, mode)
@@ -236,7 +236,7 @@ def _write(x: Any, key: Any, values: Any, kind: str, unique: bool) -> Any:
 
 
 def as_integers_of(dtype: np.dtype[Any], values: Any, kind: str) -> Any:
-    """Return integers in a dtype of integers that need not hold them: wrapped around, as sums and products are; of extrema the nearest."""
+    """Return integers in a dtype that need not hold them: wrapped, or for extrema the nearest."""
     given = type_of(as_array(values)).dtype
     if type(values) is not int and kind in ("min", "max"):
         if dtype.kind == "u":
@@ -247,7 +247,7 @@ def as_integers_of(dtype: np.dtype[Any], values: Any, kind: str) -> Any:
 
 
 def default_fill(dtype: np.dtype[Any]) -> Any:
-    """Return what is read where an index is out of bounds: what nobody would take for an element."""
+    """Return the fill value for reads out of bounds, one that nobody takes for an element."""
     if dtype.kind == "i":
         return np.iinfo(dtype).min
     if dtype.kind == "u":

@@ -1,4 +1,4 @@
-"""Keys of integers and slices, where some of the integers are traced: what they take is a view, of which no part is moved."""
+"""Keys of integers and slices with traced integers: their elements are a view, without copies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fungrad.primitives.indexing import Gather, Scatter
 
 
 class AtIntegers(NamedTuple):
-    """What a key takes of an array.
+    """Elements that a key takes of an array.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class AtIntegers(NamedTuple):
 
 @functools.lru_cache(maxsize=1 << 13)
 def at_integers(shape: Shape, items: tuple[Item, ...]) -> AtIntegers | None:
-    """Return what a key takes whose arrays have no axes; None if it does more, or takes rows along the first axes.
+    """Return the elements of a key without arrays that have axes; None if it does more.
 
     Rows are what `Gather` takes by itself. A key that NumPy refuses is none either.
     """
@@ -91,7 +91,7 @@ def _by_axis(items: tuple[Item, ...], left: int) -> list[Item]:
 
 
 def _taken(item: Item, n: int) -> range | int | None:
-    """Return what an item takes along an axis of length `n`: a range that goes forwards, or an integer, 0 for one that is traced."""
+    """Return an item's range along an axis of length `n`, or its integer, 0 if traced."""
     if type(item) is Array:
         return 0
     if type(item) is int:

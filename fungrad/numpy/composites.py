@@ -12,11 +12,11 @@ from fungrad.numpy.memory import all_in_order
 from fungrad.transforms.composite import Composite, composite
 
 _known: LRUCache[tuple[Composite | None]] = LRUCache(maxsize=1024, maxweight=1 << 16)
-"""By what the function is and the types of its operands; weighed in equations."""
+"""Composites by function and operand types; weighed in equations."""
 
 
 def as_one(name: str, what: Hashable, function: Callable[..., Any], operands: Sequence[Any]) -> Any:
-    """Return ``function(*operands)``, of which at least one is a tracer, as one equation.
+    """Return ``function(*operands)``, which include a tracer, as one equation.
 
     Functions of the same `name` and `what` record the same equations for operands of the same types. So whatever they
     decide by the value of a plain array, that is not an operand, is part of `what`.

@@ -1,4 +1,4 @@
-"""Cumulative operations: the method `accumulate` of ufuncs, and what is made of it."""
+"""Cumulative operations: the method `accumulate` of ufuncs, and functions built on it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ACCUMULATIONS: dict[np.ufunc, Callable[[int], Primitive]] = {
 
 
 _ROUNDING = (np.add, np.multiply, np.logaddexp)
-"""What of numbers of two bytes or fewer is computed in float32 by JAX's rules, and rounded once."""
+"""Ufuncs whose two-byte numbers are computed in float32 by JAX's rules, and rounded once."""
 
 
 def accumulated(array: Any, axis: Any) -> tuple[Tracer, int]:
@@ -48,7 +48,7 @@ def accumulated(array: Any, axis: Any) -> tuple[Tracer, int]:
 def accumulate(
     ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None
 ) -> Any:
-    """Return what ``ufunc.accumulate`` of a tracer is."""
+    """Return ``ufunc.accumulate`` of a tracer."""
     x, place = accumulated(array, axis)
     wanted = dtype_of(ufunc.accumulate, x.dtype, dtype)
     if ufunc in _ROUNDING and is_half(wanted) and settings.get().jax_types:
@@ -59,7 +59,7 @@ def accumulate(
 def _logaddexp_reduce(
     array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: Any = False
 ) -> Any:
-    """Return the last element of what `accumulate` gives, as NumPy computes it too."""
+    """Return the last element of `accumulate`, as NumPy computes it too."""
     x = as_tracer(array)
     axes = reduced_axes(axis, x.ndim)
     if not x.size:

@@ -1,4 +1,4 @@
-"""Differences of neighbours, and what is made of them: gradients, integrals, unwrapped phases."""
+"""Differences of neighbours: gradients, integrals, unwrapped phases."""
 
 from __future__ import annotations
 

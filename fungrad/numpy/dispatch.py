@@ -53,7 +53,7 @@ def implements(
     zero_d: bool | None = None,
     alone: Function | None = None,
 ) -> Callable[[Function], Function]:
-    """Decorate what a NumPy function does when some argument is a tracer.
+    """Declare the rule of a NumPy function for tracers.
 
     An argument `out` is dealt with here: the result is assigned to it.
 
@@ -145,7 +145,7 @@ def _of_tracers(
     zero_d: bool | None,
     alone: Function | None,
 ) -> Function:
-    """Return what a function does where an argument is a tracer: its rule, with `out`, and results as NumPy's lie in memory."""
+    """Return a function for tracers: its rule, with `out`, and with NumPy's layouts of results."""
     place = place_of_out(rule)
     first = inspect.unwrap(rule).__code__.co_varnames[:1]
     copy = option(rule, "copy")
@@ -185,7 +185,7 @@ def _of_tracers(
 
 
 def implemented(rule: Function, numpy_function: Any, *aliases: Any, **options: Any) -> Any:
-    """Return what `implements` makes of a rule that gets the function's name.
+    """Return the result of `implements` for a rule that takes the function's name.
 
     For functions of NumPy's that differ in one thing: one rule is made for each of them.
     """
@@ -222,7 +222,7 @@ def not_for_tracers(name: str, arguments: dict[str, Any]) -> None:
 
 
 def array_function(self: Tracer, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-    """Run a NumPy function of which some argument is a tracer (NEP 18)."""
+    """Run a NumPy function that has a tracer among its arguments (NEP 18)."""
     if len(types) > 1 and any(has_own_rules(cls, "__array_function__") for cls in types):
         return NotImplemented
     try:

@@ -1,4 +1,4 @@
-"""What users read of a function that is NumPy's or SciPy's: its summary, what differs for tracers, its parameters, an example."""
+"""Documentation of NumPy's and SciPy's functions: summary, rules for tracers, parameters, an example."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _REST = re.compile(r"\n *(See Also|Notes|Warnings?|References|Examples) *\n *-+ 
 
 
 def sections_of(numpy_function: Any) -> str:
-    """Return what the documentation of a function of NumPy or SciPy says of parameters, results and errors, and an example."""
+    """Return the parameters, results and errors of a function of NumPy or SciPy, with an example."""
     text = numpy_function.__doc__ or ""
     start = text.find("Parameters\n")
     rest = _REST.search(text, max(start, 0))
@@ -64,7 +64,7 @@ def sections_of(numpy_function: Any) -> str:
 
 
 def example_of(name: str) -> str:
-    """Return the section of a docstring that shows an example of ``numpy.sin``, say, with the imports it needs."""
+    """Return the example section of a docstring, of ``numpy.sin`` say, with the imports it needs."""
     package, _, name = f"fungrad.{name}".rpartition(".")
     example = examples_of(package).get(name)
     return f"Examples\n--------\n{_EXAMPLES.with_imports(example)}".strip() if example else ""

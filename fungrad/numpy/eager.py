@@ -1,4 +1,4 @@
-"""Functions of plain arrays where dtypes are not promoted by NumPy's rules: by what the functions do with tracers.
+"""Functions of plain arrays under JAX's promotion, run by their rules for tracers.
 
 Most calls are of arrays of one floating-point dtype, perhaps with Python numbers and masks, which NumPy's functions give results of
 that dtype for, as JAX's do. Others run as they do under `grad`: recorded in a trace that has values, and computed at once.
@@ -35,7 +35,7 @@ _OF_NUMBERS = frozenset([np.linspace, np.array, np.asarray])
 _WEAK = frozenset([int, float, complex])
 _FILLS = _WEAK | {lattice.WeakArray}
 _BY_RULE = frozenset([list, tuple, lattice.WeakArray])
-"""Classes of first arguments of which a result has the dtype that rules say, or is weak."""
+"""Classes of first arguments whose results have the dtype of rules, or are weak."""
 _HALF = np.dtype(np.float16)
 _SHORT = frozenset([_HALF, np.dtype(np.float32)])
 _FLOATS = _SHORT | {np.dtype(np.float64)}
@@ -45,7 +45,7 @@ _CONVERT = frozenset([np.array, np.asarray, np.asanyarray])
 
 
 def ufunc(function: np.ufunc, rule: Function, args: Args) -> Any:
-    """Return what a ufunc is of operands; `rule` is what it does where one is a tracer."""
+    """Return a ufunc's result on operands; `rule` is its rule for tracers."""
     rules = _rules()
     dtypes: set[Any] = set()
     if (_are_plain(args, dtypes, rules) and len(dtypes) == 1) or function.nout > 1:
@@ -81,7 +81,7 @@ def _finished(result: Any, rules: Rules) -> Any:
 
 
 def call(function: Function, rule: Function, args: Args, kwargs: Options, promotes: bool) -> Any:
-    """Return what a function of NumPy is of plain arguments; `rule` is what it does where one is a tracer.
+    """Return a NumPy function's result on plain arguments; `rule` is its rule for tracers.
 
     Where it does not promote, it makes an array, or shows the elements of one.
     """
@@ -112,7 +112,7 @@ def _called(function: Function, rule: Function, args: Args, kwargs: Options, pro
 
 
 def by_rule(function: Function, rule: Function, args: Args, kwargs: Options) -> Any:
-    """Return what a function is of CuPy's arrays, whose own function lacks a parameter, such as `initial`, or takes no numbers."""
+    """Return a function's result by its rule, where CuPy's own lacks a parameter or takes no numbers."""
     xp = namespace(args)
     args = tuple([xp.asarray(x) if isinstance(x, (np.generic, bool)) else x for x in args])
     return _traced(function, rule, args, kwargs, (False, False))

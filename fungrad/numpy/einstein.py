@@ -96,7 +96,7 @@ def _einsum(
 
 @functools.lru_cache(maxsize=1 << 10)
 def _layout(subscripts: str, lying: tuple[tuple[Shape, Layout], ...]) -> Layout:
-    """Return how NumPy lays the result out, whose iterator goes over the axes of the output and then those that are summed."""
+    """Return the layout of NumPy's result: its iterator goes over output axes, then summed ones."""
     plan = _plan(subscripts, tuple([shape for shape, _ in lying]), False)
     labels = list(dict.fromkeys((*plan.output, *plan.sizes)))
     operands: list[tuple[Shape, Layout]] = []
@@ -117,7 +117,7 @@ def _layout(subscripts: str, lying: tuple[tuple[Shape, Layout], ...]) -> Layout:
 
 @extended(_einsum)
 def einsum(*operands: Any, **kwargs: Any) -> Any:
-    """Axes of an ellipsis that the output does not have are summed over, as NumPy does where it may optimize."""
+    """Ellipsis axes that the output lacks are summed over, as NumPy does where it may optimize."""
     if kwargs.get("optimize", False) is False and _sums_ellipsis(operands):
         kwargs["optimize"] = True
     return _einsum(*operands, **kwargs)
@@ -260,7 +260,7 @@ def _run(plan: Plan, xs: list[Any]) -> Any:
 
 
 def _sum_of_nothing(x: Any, labels: Labels, plan: Plan) -> Any:
-    """Return zeros, given an operand that is summed over an empty axis: with no product, not even infinity matters."""
+    """Return zeros, for an operand summed over an empty axis: without a product, not even inf matters."""
     x, labels = _summed(x, labels, {*plan.output})
     x = permuted(x, tuple([labels.index(i) for i in plan.output if i in labels]))
     shape = tuple([plan.sizes[i] for i in plan.output])

@@ -1,4 +1,4 @@
-"""What ``x[key]`` of a traced array is: a view, an array of its own or a scalar, as what NumPy gives."""
+"""Elements ``x[key]`` of a traced array: a view, an array of its own or a scalar, as in NumPy."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from fungrad.primitives.indexing import Gather
 
 
 def region(x: Tracer, steps: tuple[Primitive, ...], key: Any) -> Tracer | None:
-    """Return the elements ``x[key]``, to which `steps` lead; None if it takes a look at what `x` is."""
+    """Return the elements ``x[key]``, to which `steps` lead; None if that depends on the nature of `x`."""
     if type(key) is int and len(x._type.shape) == 1:  # a scalar, in any case
         return through(steps, x)
     trace, memory = x._owner, x._memory
@@ -45,7 +45,7 @@ def region(x: Tracer, steps: tuple[Primitive, ...], key: Any) -> Tracer | None:
 
 
 def gathered(x: Tracer, key: Any) -> Tracer | None:
-    """Return the elements ``x[i, j]`` where all of the key are traced index arrays of one shape; None for other keys."""
+    """Return the elements ``x[i, j]`` of traced index arrays of one shape; None for other keys."""
     trace, indices = x._owner, key if type(key) is tuple else (key,)
     if trace.into is not None or trace.rewriting or not 0 < len(indices) <= len(x._type.shape):
         return None
@@ -65,7 +65,7 @@ def gathered(x: Tracer, key: Any) -> Tracer | None:
 
 
 def element(x: Tracer, key: Any, result: Tracer) -> Tracer:
-    """Return `result`, the elements ``x[key]``, as what NumPy makes of them: a view, an array of its own or a scalar.
+    """Return `result`, the elements ``x[key]``, as a view, an array of its own or a scalar, as NumPy does.
 
     Index arrays give copies, integers and slices give views. Without axes the elements are a scalar, but with
     an ellipsis in the key an array.

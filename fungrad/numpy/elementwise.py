@@ -103,7 +103,7 @@ def clip(
     a_max: Any = missing,
     **kwargs: Any,
 ) -> Any:
-    """The bounds are `min` and `max`, by position or by name, as in the array API standard; None is no bound.
+    """Bounds are `min` and `max`, by position or name, as in the array API standard; None is no bound.
 
     Both together may also be called `a_min` and `a_max`, as in NumPy.
     """

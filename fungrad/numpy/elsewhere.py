@@ -1,4 +1,4 @@
-"""What is written here in place of names of JAX, NumPy, autograd, PyTorch and TensorFlow.
+"""Replacements for names of JAX, NumPy, autograd, PyTorch and TensorFlow.
 
 Read when a module is asked for a name that it does not have.
 """
@@ -23,7 +23,7 @@ _MODULES = (
 
 
 def instead_of(name: str, module: str = "") -> str | None:
-    """Return what to write for a name of another library; None for one that nothing is known of.
+    """Return the replacement for a name of another library; None if nothing is known of it.
 
     None, too, for a module of a package, which is asked for it when that is imported, and need not search for it.
 
@@ -49,7 +49,7 @@ def instead_of(name: str, module: str = "") -> str | None:
 
 
 def _is_module(package: str, name: str) -> bool:
-    """Whether a package has a module of that name: ``from package import name`` asks for the attribute first."""
+    """Whether a package has a module of a name: ``from package import name`` first asks for the attribute."""
     path = getattr(sys.modules.get(package), "__path__", None)
     return path is not None and PathFinder.find_spec(f"{package}.{name}", path) is not None
 

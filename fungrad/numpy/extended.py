@@ -33,7 +33,7 @@ def extended(numpys: Function) -> Callable[[Function], Function]:
 
 
 def extends(numpy_function: Any, by: str, **options: Any) -> Callable[[Function], Function]:
-    """Decorate a rule with parameters that NumPy's function does not have; they stand last, `by` is the first of them.
+    """Declare a rule with parameters that NumPy's function lacks; they come last, and `by` is the first.
 
     Where that is not given, or None, the function is what `implements` makes of the rule, with these `options`. Where it
     is, the rule itself is called, for plain arrays too.

@@ -81,7 +81,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
 
 
 def _rolled(x: Tracer, shift: Any, axis: Shape) -> Any:
-    """Return elements shifted by numbers that are not known: taken by their indices, along one axis after the other."""
+    """Return elements shifted by unknown numbers: taken by index, one axis after the other."""
     axes = normalize_axis_tuple(axis, x.ndim, allow_duplicate=True)
     steps: Any = np.stack([*shift]) if isinstance(shift, (tuple, list)) else shift
     if steps.ndim > 1:

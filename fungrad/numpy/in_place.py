@@ -1,4 +1,4 @@
-"""Functions that change an array: `copyto`, `put`, `place`, `putmask`, `fill_diagonal`, `put_along_axis`.
+"""Functions that change an array: `copyto`, `put`, `place`, `putmask`, `fill_diagonal`, ...
 
 On plain arrays they are NumPy's. All but `copyto` take ``inplace=False``, with which they leave their first
 argument as it is and return the changed array, as in `jax.numpy`.
@@ -38,7 +38,7 @@ Change = Callable[..., Any]
 
 
 def changes(numpy_function: Any) -> Callable[[Change], Callable[..., Any]]:
-    """Decorate what the array becomes that a function of NumPy changes, given the function's arguments."""
+    """Declare the changed array of a NumPy function that changes one, from the function's arguments."""
 
     def decorate(change: Change) -> Callable[..., Any]:
         name = numpy_function.__name__
@@ -210,7 +210,7 @@ def fill(self: Tracer, value: Any) -> None:
 
 
 def _replaced_by(function: Callable[..., Any]) -> Callable[..., None]:
-    """Return the method that makes an array what a function of NumPy returns for it."""
+    """Return the method that makes an array the result of a NumPy function on it."""
 
     def method(self: Tracer, *args: Any, **kwargs: Any) -> None:
         assign(writable_out(function.__name__, self), function(self, *args, **kwargs))

@@ -1,4 +1,4 @@
-"""What a key of an array does, apart from the values of its index arrays: a `Plan` of primitives.
+"""The effect of a key, apart from the values of its index arrays: a `Plan` of primitives.
 
 A key is a row of *parts*, each of which says what is done to an axis: it is new, is kept from somewhere to somewhere, goes with
 an integer, or is indexed by an array. All that a plan needs is read off these.
@@ -60,7 +60,7 @@ NEW, KEPT, INTEGER, ARRAY = range(4)
 
 
 class Part(NamedTuple):
-    """What an item of a key does to an axis; an index array may merge several, a new axis has none.
+    """Effect of a key's item on an axis; an index array may merge several, a new axis has none.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ def plan_of(shape: Shape, items: tuple[Item, ...], indexed: Shape) -> Plan:
 
 
 def _parts(shape: Shape, items: tuple[Item, ...]) -> list[Part]:
-    """Return the parts of a key, in order; of the ellipsis, which stands at the end if nowhere else, one for each axis."""
+    """Return the parts of a key, in order; an ellipsis, by default at the end, has one for each axis."""
     used = sum(i.axes if type(i) is Array else i is not None and i is not Ellipsis for i in items)
     left = len(shape) - used
     if left < 0:
@@ -202,7 +202,7 @@ def _steps(
     permute: Sequence[int] = (),
     reshape_last: Shape | None = None,
 ) -> tuple[tuple[Primitive, ...], tuple[Primitive, ...], Shape]:
-    """Return primitives that do what is asked for, those that undo it, and the final shape."""
+    """Return primitives for the request, their inverses, and the final shape."""
     there: list[Primitive] = []
     back: list[Primitive] = []
 

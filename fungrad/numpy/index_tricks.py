@@ -21,7 +21,7 @@ from fungrad.numpy.views import view_of
 
 
 class Joining:
-    """`numpy.r_` or `numpy.c_`: joins what is between the brackets, of which some may be traced.
+    """`numpy.r_` or `numpy.c_`: joins the items in brackets, traced ones too.
 
     For plain arrays it is NumPy's own. Slices may have traced bounds, their numbers of elements must be
     known. ``matrix`` strings ('r', 'c') are not taken with tracers: they make `numpy.matrix`.
@@ -61,7 +61,7 @@ class Joining:
 
 
 def _directive(text: str, settings: tuple[int, int, int]) -> tuple[int, int, int]:
-    """Read ``'axis,ndmin,trans1d'``, of which the later parts may be missing."""
+    """Read ``'axis,ndmin,trans1d'``, whose later parts may be missing."""
     if text in ("r", "c"):
         raise ValueError(
             f"the directive {text!r} makes a numpy.matrix, which cannot be traced; leave it out"

@@ -38,7 +38,7 @@ COMBINE: dict[str, Callable[[Any, Any], Any]] = {
     "min": minimum,
     "max": maximum,
 }
-"""What makes an element and an update the new element, for each kind of write."""
+"""Combination of an element and an update, for each kind of write."""
 
 
 def getitem(x: Any, key: Any, unique: bool = False) -> Any:
@@ -62,7 +62,7 @@ def getitem(x: Any, key: Any, unique: bool = False) -> Any:
 
 
 def static_steps(x: Tracer, key: Any) -> tuple[Primitive, ...]:
-    """Return what gives ``x[key]`` if the key is all of integers, slices of integers, None and an ellipsis; else nothing."""
+    """Return the steps to ``x[key]`` if the key has only integers, slices, None and an ellipsis; else ()."""
     if type(key) is int:  # by far the most frequent index
         return _steps(x._type.shape, (key,))
     items: list[Item] = []
@@ -376,7 +376,7 @@ def _values(trace: Recorder, x: Any, key: Any, values: Any, shape: Shape) -> Tra
 
 
 def _raise_as_numpy(x: Any, key: Any, error: Exception, values: Any = None) -> NoReturn:
-    """Raise what NumPy raises for this key and these values; `error` if that is nothing."""
+    """Raise NumPy's error for this key and these values; `error` if there is none."""
     stand_in = np.lib.stride_tricks.as_strided(
         np.zeros((), type_of(x).dtype), type_of(x).shape, (0,) * type_of(x).ndim
     )

@@ -25,11 +25,11 @@ def hold_keys(operands: Iterable[Any]) -> bool:
 
 
 def comparison(function: np.ufunc, operands: tuple[Any, ...]) -> Callable[[Any, Any], Any] | None:
-    """Return the operator that compares arrays of keys, which NumPy's ufuncs do not; None of other functions and operands."""
+    """Return the operator that compares arrays of keys, which ufuncs do not; None for others."""
     return _OPERATORS.get(function) if hold_keys(operands) else None
 
 
 def compared(primitive: Elementwise, operands: Iterable[Any]) -> Any:
-    """Return whether keys are equal, or whether they are not: keys of which one is traced."""
+    """Return whether keys are equal, or unequal, where one is traced."""
     x, y = [reinterpret(keys, np.dtype(np.uint32)) for keys in operands]
     return np.all(x == y, -1) if primitive is equal else np.any(x != y, -1)

@@ -1,4 +1,4 @@
-"""What ``x[mask]`` is where the values of the mask are not known.
+"""Elements ``x[mask]`` of a mask without known values.
 
 How many elements it has is not known either, so it is no array. But the commonest uses need no number:
 ``x[mask] *= 2``, ``out[mask] = np.exp(x[mask])``, ``x[mask].sum()``. A `Selection` computes on all elements of the
@@ -68,7 +68,7 @@ class Selection:
         return self._elements is None
 
     def _combined(self, function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
-        """Return a ufunc of selections through one mask, and of what is broadcast to every element."""
+        """Return a ufunc of selections through one mask, and of operands broadcast to every element."""
         arrays = []
         inner = self._array.ndim - self._mask.ndim
         for x in operands:
@@ -147,7 +147,7 @@ def _spread(mask: Tracer, ndim: int) -> Any:
 
 
 def _same(x: Any, y: Tracer) -> bool:
-    """Whether a key is the mask `y`: the same tracer, or computed in the same way as in ``x[x < 0] = -x[x < 0]``."""
+    """Whether a key is the mask `y`, or computed alike, as in ``x[x < 0] = -x[x < 0]``."""
     if type(x) is not Tracer or x._owner is not y._owner:
         return False
     trace = x._owner
@@ -187,7 +187,7 @@ for _function in (np.sum, np.mean, np.prod, np.any, np.all):
 
 
 def _of_elements(function: Callable[..., Any], reflected: bool = False) -> Callable[..., Any]:
-    """Return the method that does what a function does for the elements."""
+    """Return the method that applies a function to the elements."""
 
     def method(self: Selection, *others: Any) -> Any:
         return function(*map(_taken, (*others, self) if reflected else (self, *others)))
@@ -207,7 +207,7 @@ for _name, _operate in {"divmod": divmod, "matmul": operator.matmul}.items():
 
 
 def operator_of(primitive: Function, reflected: bool = False) -> Callable[..., Any]:
-    """Return what the operator of a primitive does for selections."""
+    """Return the operator of a primitive for selections."""
     ufunc = numpy_ufunc(primitive.function)
     assert ufunc is not None
 

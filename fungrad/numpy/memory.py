@@ -1,4 +1,4 @@
-"""What a tracer knows of its memory: what it is a view of, what views it has, and how its elements lie."""
+"""Memory of a tracer: its base, its views, and the order of its elements."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fungrad.core.tracer import ARGUMENT, Tracer
 
 
 class View(NamedTuple):
-    """What a view is.
+    """A view's base and steps.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ def all_in_order(operands: Iterable[Any]) -> bool:
 
 
 ELEMENTWISE = frozenset(["astype", "clip", "fix", "isclose", "isneginf", "isposinf", "where"])
-"""Functions whose results NumPy lays out as those of the elementwise functions that they are made of here."""
+"""Functions with the layout of the elementwise functions that they are made of here."""
 
 DENSE = frozenset(
     ["compress", "corrcoef", "cov", "dot", "inner", "outer", "repeat", "take", "tensordot"]
@@ -130,7 +130,7 @@ TURNING = frozenset(
 
 
 def settle(name: str, result: Any, operands: tuple[Any, ...], lies: bool = False) -> None:
-    """Say of arrays that a function has made how their elements lie, where NumPy does not lay them out in C order."""
+    """Set the layout of a function's arrays where NumPy does not lay them out in C order."""
     if type(result) is not Tracer:
         if isinstance(result, (list, tuple)):
             for part in result:

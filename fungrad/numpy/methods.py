@@ -65,7 +65,7 @@ def _in_place(name: str) -> Callable[..., Any]:
 
 
 def _unpacked(args: tuple[Any, ...]) -> Any:
-    """Return what `x.reshape` and `x.transpose` take as one tuple or as several integers."""
+    """Return the arguments of `x.reshape` or `x.transpose`: one tuple or several integers."""
     return args[0] if len(args) == 1 else args
 
 
@@ -258,11 +258,11 @@ class Methods:
 
 
 KNOWS = ("__getitem__", "__setitem__", "__delitem__", "__iter__", "__matmul__", "__rmatmul__")
-"""Methods that need not be begun again for constants of a closed trace: what they call is."""
+"""Methods that need not begin again for constants of closed traces: functions that they call do."""
 
 
 def _again(name: str, method: Any) -> Any:
-    """Return a method, or what reads a property, that begins again where the tracer has become an array."""
+    """Return a method or property that begins again where the tracer has become an array."""
 
     @functools.wraps(method)
     def called(self: Tracer, *args: Any, **kwargs: Any) -> Any:

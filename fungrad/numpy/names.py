@@ -1,4 +1,4 @@
-"""What modules of public names say of others."""
+"""Advice of modules for names that they lack."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 
 def tell_missing(module: dict[str, Any]) -> None:
-    """Let a module, whose globals these are, say what to write in place of a name that its `__all__` lacks.
+    """Give a module with these globals advice for names that its `__all__` lacks.
 
     Type checkers, which would take any name to be there for a `__getattr__`, do not see this one.
 

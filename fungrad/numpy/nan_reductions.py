@@ -168,7 +168,7 @@ def nanvar(
 def _spread(
     x: Tracer, nans: Tracer, axis: Any, dtype: Any, keepdims: Any, where: Any, mean: Any
 ) -> tuple[Any, Any]:
-    """Return what deviates from the mean, 0 where nothing counts, and how many elements do."""
+    """Return the deviations from the mean, 0 where nothing counts, and the counts."""
     counted = _counted(nans, where)
     if mean is missing:
         mean = _divided(

@@ -1,4 +1,4 @@
-"""Public functions where there are no numbers of 64 bits: what they are given and what they return is narrowed.
+"""Public functions without 64-bit numbers: arguments and results are narrowed.
 
 What they are made of may compute with 64 bits all the same: it runs under settings that have them.
 """
@@ -73,7 +73,7 @@ def _items(function: Callable[[Any], Any], x: Any) -> Any:
 
 
 def _boundary(narrow: Callable[..., Any], function: F) -> F:
-    """Decorate a public function as `api_boundary` does; `narrow` calls it where there are no numbers of 64 bits."""
+    """Decorate a public function as `api_boundary` does; `narrow` calls it where 64 bits are off."""
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:

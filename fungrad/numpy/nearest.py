@@ -1,4 +1,4 @@
-"""Indices out of bounds where they are no errors: by JAX's rules, the nearest element is read, and an update is dropped."""
+"""Out-of-bounds indices by JAX's rules: reads take the nearest element, and updates are dropped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fungrad.primitives.elementwise import clamp, one_way
 
 
 def nearest(index: Any, n: int) -> Any:
-    """Return integers with those out of bounds of an axis of length `n` replaced by the nearest in bounds; negative ones count from the end."""
+    """Return indices of an axis of length `n`, those out of bounds replaced by the nearest ones."""
     if type(index) is int:
         return min(max(index, -n), n - 1) if n else index
     dtype = type_of(index).dtype
@@ -51,14 +51,14 @@ def outside(index: Any, n: int) -> Any:
 
 
 def filled(elements: Any, index: Any, n: int, axis: int, fill: Any) -> Any:
-    """Return elements read along an axis at the nearest of some integers, with `fill` where these were out of bounds."""
+    """Return elements read at the nearest indices, with `fill` where these were out of bounds."""
     mask = as_tracer(outside(index, n))
     after = len(elements.shape) - axis - len(mask.shape)
     return promotion.where(np.reshape(mask, (*mask.shape, *[1] * after)), fill, elements)
 
 
 def dropped(indices: Sequence[tuple[Any, int]], elements: Any, shape: Shape) -> Any:
-    """Return what was read at the nearest of index arrays, of `shape` together; no cotangents go back where one was out of bounds.
+    """Return elements read at the nearest indices; no cotangents go back where one was out of bounds.
 
     `indices` are the parts of the key, each with the length of its axis. As in JAX, tangents are those of the elements read, and
     single integers alone have both.

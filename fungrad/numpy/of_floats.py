@@ -1,4 +1,4 @@
-"""Functions of floating-point numbers where dtypes are promoted by JAX's rules: what NumPy's make float64 of stays as wide as it is."""
+"""Functions of floating-point numbers under JAX's promotion, which keeps narrow dtypes."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _SEVERAL = {
 _SINGLE = np.dtype(np.float32)
 _HALF_NAMES = "mean var std nanmean nanvar nanstd average cov corrcoef trapezoid logsumexp"
 _ADDING = frozenset(_HALF_NAMES.split())
-"""The functions that, like those of linalg, compute in float32 with numbers of two bytes or fewer, and round once: the result."""
+"""Functions that, like those of linalg, compute two-byte numbers in float32, and round once."""
 _SUM_NAMES = "sum prod cumsum cumprod nansum nanprod nancumsum nancumprod trace softmax log_softmax"
 SUMS = frozenset(_SUM_NAMES.split())
 """Those that do so of arrays of such a dtype alone."""
 
 
 def of_floats(rule: Function, numpy_function: Any) -> Function:
-    """Return a rule that by JAX's rules promotes its arguments to a floating-point dtype, which its results have too."""
+    """Return a rule whose arguments and results have JAX's promoted floating-point dtype."""
     name = numpy_function.__name__
     code = inspect.unwrap(rule).__code__
     parameters = code.co_varnames[: code.co_argcount]
@@ -76,7 +76,7 @@ def of_floats(rule: Function, numpy_function: Any) -> Function:
 
 
 def in_single(numpy_function: Any) -> bool:
-    """Whether a function computes in float32 with numbers of two bytes or fewer: LAPACK has no others, and sums overflow."""
+    """Whether a function computes two-byte numbers in float32: LAPACK has no others, and sums overflow."""
     linalg = "linalg" in (getattr(numpy_function, "__module__", None) or "")
     return linalg or numpy_function.__name__ in _ADDING
 

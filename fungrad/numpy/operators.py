@@ -49,13 +49,16 @@ def is_operand(x: Any) -> bool:
 
 
 def otherwise(operate: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
-    """Return what an operator gives of a tracer and what is no operand: with fungrad's object in its place, or `NotImplemented`."""
+    """Return an operator's result with no operand: fungrad's object in its place, or `NotImplemented`."""
     x, y = [z if type(z) is Tracer else stand_in(z) for z in (x, y)]
     return NotImplemented if x is None or y is None else operate(x, y)
 
 
 def _binary(name: str, primitive: Elementwise) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return what ``x + y`` does for a tracer `x`, and for a tracer `y`. Like `ufuncs.of_two`, but weak operands stay weak."""
+    """Return ``x + y`` for tracers `x`, and for tracers `y`.
+
+    As by `ufuncs.of_two`, but weak operands stay weak.
+    """
     operate = getattr(operator, f"__{name}__")
 
     def forward(self: Tracer, other: Any) -> Any:
@@ -95,7 +98,7 @@ def _binary(name: str, primitive: Elementwise) -> tuple[Callable[..., Any], Call
 
 
 def _in_place(forward: Callable[[Tracer, Any], Any]) -> Callable[[Tracer, Any], Any]:
-    """Return what ``x += y`` does, given what ``x + y`` does.
+    """Return ``x += y``, given ``x + y``.
 
     A scalar is not changed: the name gets the new one.
     """
@@ -186,7 +189,7 @@ _UNARY = {"neg": e.neg, "pos": e.positive, "abs": e.absolute, "invert": e.invert
 
 
 def install() -> None:
-    """Give tracers their operators, and what masks select of them."""
+    """Give tracers their operators, and masked selections theirs."""
     methods: dict[str, Callable[..., Any]] = {}
     for name, primitive in _BINARY.items():
         methods[name], methods[f"r{name}"] = _binary(name, primitive)

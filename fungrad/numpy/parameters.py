@@ -1,4 +1,4 @@
-"""The parameters of NumPy's functions: where they stand, and what is taken for them beyond what NumPy takes."""
+"""Parameters of NumPy's functions: their positions, and values taken beyond NumPy's."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def parameter(rule: Function, name: str) -> tuple[int, Any]:
 
 
 def option(rule: Function, name: str) -> Callable[[tuple[Any, ...], dict[str, Any]], Any] | None:
-    """Return the function that finds in the arguments of a call what a parameter is; None if there is no such parameter."""
+    """Return the function that finds a parameter in the arguments of a call; None without the parameter."""
     code: CodeType = inspect.unwrap(rule).__code__
     if name not in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
         return None
@@ -54,7 +54,7 @@ def option(rule: Function, name: str) -> Callable[[tuple[Any, ...], dict[str, An
 def taken_out(
     place: int | None, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], Any]:
-    """Return positional arguments without `out`, which may stand at a place there, and what it is; drop it from those by name."""
+    """Return positional arguments without `out`, and that; drop it from those by name."""
     if place is None:
         return args, None
     if "out" in kwargs:
@@ -68,7 +68,7 @@ NOT_GIVEN = {
     "where": True,
     **dict.fromkeys(("initial", "mean", "correction", "prepend", "append"), np._NoValue),
 }
-"""The parameters for which None means that nothing is given, as in JAX, and what NumPy has in its place.
+"""Parameters for which None means not given, as in JAX, with NumPy's value for that.
 
 NumPy would take None for a value, a mask that is false for one.
 """
@@ -95,7 +95,7 @@ def lenient_parameters(rule: Function) -> tuple[tuple[str, int], ...]:
 def as_numpy_takes_them(
     lenient: tuple[tuple[str, int], ...], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, ...]:
-    """Return positional arguments, and change those by name, with NumPy's form of what JAX takes too.
+    """Return positional arguments, and change those by name, with NumPy's form of JAX's values.
 
     That is None where nothing is given, and axes in a list or an array.
     """

@@ -1,4 +1,4 @@
-"""What elementwise functions make of operands, told by their types alone: promoted dtypes, common shapes, and the steps to these.
+"""Plans of elementwise functions by operand types: promoted dtypes, common shapes, and steps.
 
 NumPy itself is asked which loop a ufunc takes, so dtypes are NumPy's for every combination. All is remembered.
 """
@@ -28,11 +28,11 @@ from fungrad.primitives.shaping import Broadcast, Reshape
 _WEAK = {"i": int, "f": float, "c": complex}
 
 Rules = tuple[bool, ...]
-"""By whose rules dtypes are promoted, as `Settings.dtypes` has it: () for NumPy's, else whether by JAX's, and whether without 64 bits."""
+"""Rules of promotion, as in `Settings.dtypes`: () for NumPy's, else (JAX's, without 64 bits)."""
 
 
 def result_type(types: tuple[ArrayType, ...], rules: Rules) -> tuple[np.dtype[Any], bool]:
-    """Return the dtype that operands of `types` are promoted to, and whether it is weak, which it never is by NumPy's rules."""
+    """Return the promoted dtype of operands, and whether it is weak, which it never is by NumPy's rules."""
     if rules:
         from fungrad.core import lattice  # few programs need it
 
@@ -60,7 +60,7 @@ def numpys_dtype(types: Sequence[ArrayType]) -> np.dtype[Any]:
 
 
 def _counting(types: Sequence[ArrayType]) -> Sequence[ArrayType]:
-    """Return the types whose precision counts: strong ones, or all, but of weak ones of 32 bits, which JAX has, the widest kind."""
+    """Return the types whose precision counts: strong ones, or else all."""
     strong = [t for t in types if not t.weak]
     if strong or all(t.dtype.char in "dlqD" for t in types):
         return strong or types
@@ -75,7 +75,7 @@ def loop_dtypes(
     dtype: Any = None,
     casting: str = "same_kind",
 ) -> tuple[np.dtype[Any], ...]:
-    """Return the dtypes a ufunc of NumPy converts operands to; `dtype` is what its result is asked to be.
+    """Return the dtypes to which a ufunc converts operands; `dtype` is requested of its result.
 
     With `weak`, operands that are weak count as of their dtype.
     """
@@ -133,7 +133,7 @@ def broadcast_shapes(name: str, types: Sequence[ArrayType]) -> Shape:
 
 
 def compares_keys(primitive: Elementwise, types: tuple[ArrayType, ...]) -> bool:
-    """Whether a primitive is asked whether keys of random numbers, of one generator, are equal: their words are compared."""
+    """Whether a primitive compares keys of random numbers, of one generator, by their words."""
     return (primitive is equal or primitive is not_equal) and (
         types[0].dtype == types[1].dtype and is_key(types[0].dtype)
     )
@@ -175,7 +175,7 @@ def result_types(
 
 @functools.lru_cache(maxsize=1 << 13)
 def broadcast_steps(source: Shape, target: Shape) -> tuple[Primitive, ...]:
-    """Return what broadcasts an array of one shape to another by NumPy's rules; raise ValueError if nothing does."""
+    """Return the steps that broadcast an array from one shape to another; raise ValueError if none do."""
     lead = len(target) - len(source)
     stretched = [lead + i for i, n in enumerate(source) if lead >= 0 and n != target[lead + i]]
     if lead < 0 or any(source[a - lead] != 1 for a in stretched):
@@ -188,14 +188,14 @@ def broadcast_steps(source: Shape, target: Shape) -> tuple[Primitive, ...]:
 
 
 Steps = tuple[tuple[Primitive, tuple[ArrayType, ...]], ...]
-"""Primitives of one operand, one after the other, with the types of what they give."""
+"""Primitives of one operand, in order, with the types of their results."""
 
 
 @functools.lru_cache(maxsize=1 << 13)
 def alignment(
     primitive: Elementwise, types: tuple[ArrayType, ...], keep_weak: bool, rules: Rules
 ) -> tuple[tuple[Steps, ...], tuple[ArrayType, ...]] | None:
-    """Return how tracers are brought to what a primitive takes, and the types of its results; None where it compares keys."""
+    """Return the steps from tracers to a primitive's operands, and result types; None if it compares keys."""
     if compares_keys(primitive, types):
         return None
     plan = elementwise_plan(primitive, types, keep_weak, rules)

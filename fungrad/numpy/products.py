@@ -113,7 +113,7 @@ ROW, COLUMN, SUMMED = 0, 1, 2
 def _stacked(
     function: Any, x: Tracer, of_x: list[int], y: Tracer, of_y: list[int], of_out: list[int]
 ) -> Any:
-    """Multiply stacks of arrays, of which the leading axes are broadcast against each other."""
+    """Multiply stacks of arrays, whose leading axes are broadcast against each other."""
     summed = [
         z.shape[names.index(SUMMED) - len(names)] if z.ndim >= len(names) else None
         for z, names in ((x, of_x), (y, of_y))

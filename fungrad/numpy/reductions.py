@@ -35,7 +35,7 @@ missing: Any = np._NoValue
 
 
 class Reduction(NamedTuple):
-    """What the `reduce` of a ufunc is: a primitive, how to combine two results, the identity."""
+    """The `reduce` of a ufunc: a primitive, how to combine two results, the identity."""
 
     primitive: Callable[[tuple[int, ...]], Primitive]
     combine: e.Function
@@ -82,14 +82,14 @@ def dtype_of(method: Callable[..., Any], dtype: DType, asked: Any) -> DType:
 
 
 _SUMS = (np.add, np.multiply)
-"""What of numbers of two bytes or fewer is computed in float32 by JAX's rules."""
+"""Ufuncs whose two-byte numbers are summed in float32 by JAX's rules."""
 
 
 @functools.lru_cache(maxsize=1 << 12, typed=True)
 def _plan(
     ufunc: np.ufunc, type_: ArrayType, axis: Any, dtype: Any
 ) -> tuple[DType, Primitive, tuple[int, ...], tuple[ArrayType, ...] | None]:
-    """Return the dtype of the result, the primitive, its axes; and the types of its results if nothing else is to be done."""
+    """Return the result's dtype, the primitive, its axes; and result types if nothing else is to be done."""
     axes = reduced_axes(axis, type_.ndim)
     make, _, identity = REDUCTIONS[ufunc]
     logical = isinstance(identity, bool)
@@ -110,7 +110,7 @@ def reduce(
     initial: Any = missing,
     where: Any = True,
 ) -> Any:
-    """Return what ``ufunc.reduce`` of a tracer is, with all its arguments; by default of all axes."""
+    """Return ``ufunc.reduce`` of a tracer, with all its arguments; by default of all axes."""
     x = a if type(a) is Tracer and not a._type.weak else as_tracer(a)
     if x._type.weak:
         x = cast(x, x.dtype)
@@ -324,7 +324,7 @@ def var(
 
 
 def _deviations(x: Tracer, axis: Any, dtype: Any, where: Any, mean: Any) -> Tracer:
-    """Return what is left of `x` without the mean of what counts, if that is not given."""
+    """Return the deviations of `x` from the `mean`, by default that of its counted elements."""
     if mean is missing:
         total = reduce(np.add, x, axis, dtype, keepdims=True, where=where)
         mean = divided(total, count(x, axis, where, True))
@@ -332,7 +332,7 @@ def _deviations(x: Tracer, axis: Any, dtype: Any, where: Any, mean: Any) -> Trac
 
 
 def _freedom(number: Any, ddof: Any) -> Any:
-    """Return what a sum of squares of so many is divided by."""
+    """Return the divisor of a sum of so many squares."""
     freedom = np.maximum(number - ddof, 0)
     return freedom if type(freedom) is Tracer else freedom.item()
 
@@ -372,7 +372,7 @@ def std(
 
 
 def deviation(x: Tracer, axis: Any, dtype: Any, keepdims: Any, number: Any) -> Tracer:
-    """Return the root of the sum of squares of what deviates from a mean, divided by a number."""
+    """Return the root of the sum of squared deviations, divided by a number."""
     if dtype is None:
         dtype = np.zeros((), x.dtype).real.dtype
     if is_exact(x.dtype) or x.dtype.itemsize < 4:
@@ -384,7 +384,7 @@ def deviation(x: Tracer, axis: Any, dtype: Any, keepdims: Any, number: Any) -> T
 
 
 def length(x: Tracer, axis: Any, keepdims: Any = False, number: float = 1, order: float = 2) -> Any:
-    """Return the root of the sum of ``abs(x)**2``, divided by a number; or a norm of an order greater than 1."""
+    """Return the root of the sum of ``abs(x)**2``, divided by a number; or a norm of greater order."""
     axes = reduced_axes(axis, x.ndim)
     parts = (e.real(x), e.imag(x)) if x.dtype.kind == "c" else (x,)
     measure = RootMeanSquare(axes, number) if order == 2 else PowerNorm(axes, order)

@@ -1,4 +1,4 @@
-"""Elements that an index names repeatedly, each time changed anew: as `numpy.ufunc.at` and JAX's ``x.at[i].apply`` do."""
+"""Repeated updates of elements that an index names repeatedly, as of `numpy.ufunc.at`."""
 
 from __future__ import annotations
 

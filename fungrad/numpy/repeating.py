@@ -140,7 +140,7 @@ def _runs(positions: list[int]) -> list[tuple[int, int, int]]:
 
 @implements(np.delete)
 def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
-    """What to delete must be known when the function is traced, but for a single index."""
+    """Except for a single index, `obj` must be known when the function is traced."""
     x: Any = as_tracer(arr)
     if axis is None:
         x, axis = reshaped(x, (x.size,)), 0

@@ -1,4 +1,4 @@
-"""Where the rules are that say what a function of NumPy or SciPy does with tracers, and how messages speak of functions."""
+"""Rules of NumPy's and SciPy's functions for tracers, and names of functions in messages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fungrad.core.types import kind_of, type_of
 Function = Callable[..., Any]
 
 traced_functions: dict[Any, Function] = {}
-"""For each NumPy function, what it does with tracers."""
+"""Rules for tracers, by NumPy function."""
 
 
 _providers: dict[str, dict[str, Collection[str]]] = {}
@@ -39,11 +39,11 @@ def provide(module: str, *, when: str, names: Collection[str] = ()) -> None:
 
 
 extensions: dict[str, str] = {}
-"""Modules that are found in `fungrad.numpy` though they stand elsewhere: extensions of the array API standard."""
+"""Modules found in `fungrad.numpy` though they are elsewhere: extensions of the array API standard."""
 
 
 def rule_of(function: Any) -> Function | None:
-    """Return what a function of NumPy or SciPy does with tracers, None if nothing is declared."""
+    """Return the rule of a NumPy or SciPy function for tracers, or None."""
     if function not in ready:
         _make_ready(function)
     return traced_functions.get(function)
@@ -150,11 +150,11 @@ _OPTIONS = frozenset(
         "endpoint",
     ]
 )
-"""Parameters that no array is given for, but a setting: those of them that may be traced do not fail for it."""
+"""Parameters that are settings, not arrays; those that may be traced do not fail for it."""
 
 
 def _traced_option(error: Exception, function: Any, args: Any, kwargs: Mapping[str, Any]) -> str:
-    """Return the parameter that was given a tracer without a value, though it is a setting; "" if the error is another one."""
+    """Return the setting that was given a tracer without a value; "" if the error is another one."""
     unhashable = type(error) is TypeError and str(error).startswith("unhashable type: 'Tracer'")
     if not unhashable and type(error) is not ConcretizationError:
         return ""

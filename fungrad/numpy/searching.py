@@ -1,4 +1,4 @@
-"""Searching in what is sorted, and interpolating between it."""
+"""Search in sorted arrays, and interpolation."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def digitize(x: Any, bins: Any, right: Any = False) -> Any:
 
 
 def _between(at: Any, knots: Any, values: Any) -> Any:
-    """Return values on straight lines from knot to knot, in the order of operations of NumPy: the same bit for bit."""
+    """Return values on straight lines between knots, in NumPy's order of operations: equal bit for bit."""
     n = knots.size
     nearest = apply(e.clamp, (0, apply(e.sub, (search(knots, at, "right"), 1)), n - 1))
     start = apply(

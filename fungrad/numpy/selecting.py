@@ -32,7 +32,7 @@ def value_needed(
     advice: str,
     why: str = "gives a number of elements that depends on values",
 ) -> Any:
-    """Return the array that a tracer is; raise the error that says what to do if it is not known."""
+    """Return the array of a tracer; raise an error with advice if it is not known."""
     value = needed_value(x)
     if value is None:
         raise ConcretizationError(

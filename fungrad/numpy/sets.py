@@ -123,7 +123,7 @@ def _pair(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _by_value(x: Any, axis: int | None) -> tuple[Any, Any]:
-    """Return what is to be unique, as elements or rows, and the order that sorts it stably."""
+    """Return the elements, or rows, to be made unique, and the order that sorts them stably."""
     if axis is None:
         x = x.reshape(-1)
         return x, np.argsort(x, stable=True)

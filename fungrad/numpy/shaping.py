@@ -46,7 +46,7 @@ def reversed_axes(x: Tracer, axes: tuple[int, ...]) -> Tracer:
 
 
 def along(x: Tracer, axis: Any) -> tuple[Tracer, int]:
-    """Return what a function works on along one axis: of None the flattened array, of a 0-d array one element."""
+    """Return the operand and axis of a function along one axis; None flattens, 0-d arrays are one element."""
     if axis is None or (not x.ndim and axis in (0, -1)):
         return reshaped(x, (x.size,)), 0
     return x, normalize_axis_index(axis, x.ndim)

@@ -1,4 +1,4 @@
-"""Sorting, and searching in what is sorted."""
+"""Sorting, and search in sorted arrays."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def _is_stable(kind: Any, stable: Any, descending: Any) -> bool:
 
 
 def _opposite(x: Any) -> Any:
-    """Return numbers that sort in the opposite order; NaN stays what it is, and so comes last in both."""
+    """Return numbers that sort in the opposite order; NaN is unchanged, and comes last in both."""
     return ~x if is_exact(x.dtype) else -x
 
 
 def _ordering(numpy_function: Any, traced: Any, of_plain: Any) -> Any:
-    """Return `sort` or `argsort`; `of_plain` is done to what NumPy's gives of the opposite of plain numbers."""
+    """Return `sort` or `argsort`; `of_plain` is applied to NumPy's result on opposite plain numbers."""
 
     def rule(
         a: Any,

@@ -1,4 +1,4 @@
-"""Names of JAX, NumPy, autograd, PyTorch and TensorFlow that are no names here: how they are spelled, or what is to be said of them."""
+"""Names of JAX, NumPy, autograd, PyTorch and TensorFlow, with their spelling here or advice."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ SPELLINGS: dict[str, str] = {
     "value_and_grad": "grad_and_value multigrad_dict_and_value",
     "vjp": "make_vjp vector_jacobian_product tensor_jacobian_product Lop",
 }
-"""What is written here, without "fungrad." in front, and how that is called elsewhere, separated by blanks."""
+"""Names here, without "fungrad.", and names elsewhere, separated by blanks."""
 
 _ADVICE = {
     "annotate with fungrad.Array, which arrays and traced arrays are instances of": "Tensor DeviceArray KeyArray",
@@ -268,9 +268,9 @@ _ADVICE = {
     "write fungrad.numpy.isdtype(x.dtype, 'real floating')": "is_floating_point",
     "fungrad.scipy.stats has densities, and fungrad.random draws": "Normal Bernoulli Categorical MultivariateNormal Distribution",
 }
-"""What is said of names, separated by blanks, for which no single one stands here."""
+"""Advice for names, separated by blanks, without a single counterpart here."""
 
 ADVICE: dict[str, str] = {
     name: advice for advice, names in _ADVICE.items() for name in names.split()
 }
-"""What is said of a name."""
+"""Advice by name."""

@@ -1,4 +1,4 @@
-"""Arrays that functions take or make without any tracer, where they belong to the function that is being traced all the same."""
+"""Arrays made or taken without tracers that still belong to the traced function."""
 
 from __future__ import annotations
 

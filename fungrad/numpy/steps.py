@@ -24,7 +24,7 @@ Item = Any  # an integer, (start, stop, step), None, Ellipsis, or Tracer for a t
 
 @dataclass(frozen=True, slots=True)
 class AtIndex:
-    """``x[key]`` for a key of slices and integers, of which some are traced.
+    """``x[key]`` for a key of slices and integers, some of them traced.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What is written into the argument `out` of a function."""
+"""Results written into the argument `out` of a function."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def store(
 def as_stored(
     out: Tracer, result: Any, casting: Any = "same_kind", mask: Any = True, exactly: bool = False
 ) -> Tracer:
-    """Return what `store` makes of `out`; raise NumPy's error where it cannot be."""
+    """Return the result of `store` into `out`; raise NumPy's error where that is impossible."""
     new = as_tracer_of(out._owner, result)
     if not np.can_cast(new.dtype, out.dtype, casting):
         raise TypeError(

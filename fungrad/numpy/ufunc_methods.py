@@ -40,7 +40,7 @@ KINDS: dict[Any, str] = {
     np.minimum: "min",
     np.maximum: "max",
 }
-"""For each ufunc whose `at` is a scatter, the kind of it; `subtract` adds -b, `divide` divides by the products of b."""
+"""Kind of scatter of each ufunc's `at`; `subtract` adds -b, `divide` divides by products of b."""
 
 
 def _slices(x: Tracer, axis: int, start: int = 0, stop: int | None = None) -> list[Tracer]:
@@ -50,7 +50,7 @@ def _slices(x: Tracer, axis: int, start: int = 0, stop: int | None = None) -> li
 
 
 def fold(ufunc: np.ufunc, parts: list[Any]) -> list[Any]:
-    """Return what a ufunc makes of the first part, of the first two, ... of all."""
+    """Return a ufunc's results on the first part, on the first two, ... on all."""
     results = [parts[0]]
     for part in parts[1:]:
         results.append(ufunc(results[-1], part))
@@ -65,7 +65,7 @@ def reduce(
     keepdims: bool = False,
     initial: Any = None,
 ) -> Any:
-    """Return what ``ufunc.reduce`` is, element by element."""
+    """Return ``ufunc.reduce``, element by element."""
     x = as_tracer(array)
     axes = reduced_axes(axis, x.ndim)
     if dtype is not None:
@@ -88,7 +88,7 @@ def reduce(
 
 
 def accumulate(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None) -> Any:
-    """Return what ``ufunc.accumulate`` is, element by element."""
+    """Return ``ufunc.accumulate``, element by element."""
     x, axis = accumulated(array, axis)
     if dtype is not None:
         x = cast(x, np.dtype(dtype))
@@ -98,7 +98,7 @@ def accumulate(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None) ->
 
 
 def reduceat(ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: Any = None) -> Any:
-    """Return what ``ufunc.reduceat`` is: the reductions of slices, whose bounds must be known."""
+    """Return ``ufunc.reduceat``: reductions of slices, whose bounds must be known."""
     x = as_tracer(array)
     axis = normalize_axis_index(axis, x.ndim)
     bounds = needed_value(indices) if type(indices) is Tracer else np.asarray(indices)

@@ -45,7 +45,7 @@ from fungrad.primitives.shaping import Reshape
 
 
 def of_one(primitive: Elementwise, keep_weak: bool = False) -> Callable[[Any], Any]:
-    """Return `apply` of a primitive of one operand, which is quick where that has to be neither converted nor lifted."""
+    """Return `apply` of a one-operand primitive, with a short path where nothing is converted."""
 
     def function(x: Any) -> Any:
         if type(x) is Tracer and (trace := x._owner).into is None:
@@ -88,7 +88,7 @@ def _application(primitive: ElementwiseFunction) -> Function:
 
 
 def _targets(name: str, count: int, out: Any) -> list[Tracer | None]:
-    """Return what the `count` results of a ufunc are to be written into."""
+    """Return the targets of a ufunc's `count` results."""
     given = list(out) if isinstance(out, tuple) else [out]
     if len(given) != count and out is not None:
         raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
@@ -195,7 +195,7 @@ def ufunc(function: np.ufunc | ElementwiseFunction, rule: Function | None = None
 
 
 def _with_options(ufunc: np.ufunc, rule: Function) -> Function:
-    """Return what a ufunc does with tracers and its optional arguments, given what it does with operands alone."""
+    """Return a ufunc with its optional arguments, given its rule for operands alone."""
     name, nin, nout = ufunc.__name__, ufunc.nin, ufunc.nout
 
     def traced(
@@ -249,18 +249,18 @@ ufunc_methods: dict[str, dict[Any, Function]] = {
     "reduceat": {},
     "at": {},
 }
-"""For each method of ufuncs, and for each ufunc, what the method does when an operand is a tracer."""
+"""Rules of ufunc methods for tracers, by method and ufunc."""
 
 
 _plain_calls: dict[Any, Function] = {}
-"""For each ufunc, what it does with operands alone, of which at least one is a tracer."""
+"""Rules of ufuncs on operands alone, at least one of them a tracer."""
 
 
 _PLAIN = CAPTURED | {Tracer, np.float64}
 
 
 def array_ufunc(self: Tracer, function: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    """Run a NumPy ufunc, or a method of it, of which some operand is a tracer (NEP 13)."""
+    """Run a NumPy ufunc, or its method, with a tracer among the operands (NEP 13)."""
     for x in inputs:
         if (cls := type(x)) is Selection or (cls not in _PLAIN and has_own_rules(cls)):
             return NotImplemented  # it has a rule of its own

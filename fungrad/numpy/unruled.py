@@ -12,7 +12,7 @@ from fungrad.numpy.rules import full_name, traced_functions
 
 
 def of_constants(arguments: Any) -> Any:
-    """Return arguments of a function, or what lists and tuples hold, with constants in place of tracers.
+    """Return arguments, also within lists and tuples, with constants in place of tracers.
 
     Raises `NotConstant` if some tracer is none: it has no value, or may have a derivative.
     """

@@ -29,7 +29,7 @@ Names = tuple[str, ...]
 
 
 def _mapped(function: Callable[..., Any], axes: int, arrays: Sequence[Any]) -> Any:
-    """Map a function over the first `axes` axes, which all arrays have alike. The first call decides on dtypes."""
+    """Map a function over the first `axes` axes, shared by all arrays. The first call decides on dtypes."""
     mapped = _like_the_first(function)
     for _ in range(axes):
         mapped = vmap(mapped)
@@ -42,7 +42,7 @@ def _mapped(function: Callable[..., Any], axes: int, arrays: Sequence[Any]) -> A
 
 
 def _like_the_first(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function whose results have the dtypes that its first call gives: calls that are parted may differ in them."""
+    """Return a function whose results have the dtypes of its first call: parted calls may differ."""
     first: list[np.dtype[Any]] = []
 
     def converted(*args: Any) -> Any:
@@ -63,7 +63,7 @@ def _like_the_first(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _looped(function: Callable[..., Any], lengths: Shape, arrays: Sequence[Any]) -> Any:
-    """Call a function for each element, and join what it returns. The first call decides on dtypes."""
+    """Call a function for each element, and join the results. The first call decides on dtypes."""
     calls = [function(*[x[i] for x in arrays]) for i in np.ndindex(lengths)]
     several = isinstance(calls[0], tuple)
     results = []

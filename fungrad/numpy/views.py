@@ -1,4 +1,4 @@
-"""Views of tracers, and what an array is: what NumPy's views and in-place operations mean in a trace.
+"""Views of tracers, and in-place operations: NumPy's meaning in a trace.
 
 A program has no memory, only variables that never change. An assignment therefore computes the array as it
 would be afterwards and makes the tracer stand for that variable; what was recorded before keeps
@@ -132,7 +132,7 @@ def flat_of(x: Tracer, result: Tracer) -> Tracer:
 
 
 def diagonal_of(x: Tracer, result: Tracer, offset: int, axis1: int, axis2: int) -> Tracer:
-    """Return `result`, a diagonal of `x`, which NumPy never copies: where the steps to it would, its layout is not theirs."""
+    """Return `result`, a diagonal of `x`, which NumPy never copies."""
     result = view_of(x, result, writable=False)
     memory, layout = result._memory, layout_of(x)
     if type(memory) is View and memory.layout is None and layout is not None:
@@ -142,7 +142,7 @@ def diagonal_of(x: Tracer, result: Tracer, offset: int, axis1: int, axis2: int) 
 
 
 def seen(x: Tracer, step: Step) -> Layout:
-    """Return the layout of what a step shows of `x`."""
+    """Return the layout of a step's view of `x`."""
     return shown_by(x._type.shape, layout_of(x), (form(step),)).layout
 
 
@@ -177,7 +177,7 @@ def laid_out_in(x: Tracer, order: Any) -> Tracer:
 
 
 def copied(x: Tracer, copy: Tracer, order: Any) -> Tracer:
-    """Return `copy`, with as many axes as `x`, as made in an order; "K", "A" and None are the order of `x`."""
+    """Return `copy`, with as many axes as `x`, as made in an order; "K", "A" and None follow `x`."""
     if x.ndim < 2:
         return copy
     order = "K" if order is None else order.upper() if isinstance(order, str) else order
@@ -277,7 +277,7 @@ def _steps(x: Tracer, result: Tracer) -> Steps | None:
 
 
 class Shown(NamedTuple):
-    """What steps make of an array.
+    """Result of steps on an array.
 
     Attributes
     ----------
@@ -329,7 +329,7 @@ def _layout(array: Any) -> Layout:
 
 
 def _laid_out(array: Any, steps: Steps, order: Literal["C", "F"] | None) -> tuple[bool, Any]:
-    """Return whether NumPy shows by `steps` an array without elements, and what it makes of it."""
+    """Return whether `steps` are a view in NumPy, tried without elements, and their result."""
     view = True
     for step in steps:
         if not isinstance(step, Reshape):

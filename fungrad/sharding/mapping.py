@@ -43,7 +43,7 @@ def shard_map(
     check_vma: bool = True,
     local_arrays: bool = False,
 ) -> Callable[..., Any]:
-    """Return the function of whole arrays that `f`, a function of parts, is when all places of a mesh run it.
+    """Return a function of whole arrays, made of `f`, a function of parts run by all places of a mesh.
 
     All processes call it with the same arguments and get the same results. `f` is called once in each process and is traced; within it
     the collectives of `fungrad.lax` work across the axes of the mesh by their names, as across those of `vmap`.
@@ -118,7 +118,7 @@ def shard_map(
 
 @dataclasses.dataclass(frozen=True)
 class _Mapped:
-    """What `shard_map` makes of a function."""
+    """A function returned by `shard_map`."""
 
     f: Callable[..., Any]
     label: str
@@ -171,7 +171,7 @@ class _Mapped:
 
 
 def _loaded(f: Callable[..., Any], options: tuple[tuple[str, Any], ...]) -> Callable[..., Any]:
-    """Return `shard_map` of a function: what one that was pickled is made by."""
+    """Return `shard_map` of a function: the maker of unpickled ones."""
     return shard_map(f, **dict(options))
 
 

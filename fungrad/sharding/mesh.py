@@ -148,7 +148,7 @@ class Mesh:
         return int(own[0]) // len(own), count // len(own)
 
     def blocks(self, names: Sequence[Hashable], process: int | None = None) -> tuple[Any, int]:
-        """Return the numbers of the parts that a process has of what is divided along axes, in its order, and how many parts there are."""
+        """Return the numbers of a process's parts along axes, in its order, and the number of all parts."""
         axes = {a.name: a for a in self.layout(process)}
         process = process_index() if process is None else process
         numbers, count = np.zeros(1, int), 1
@@ -163,7 +163,7 @@ class Mesh:
         return numbers, count
 
     def layout(self, process: int | None = None) -> Layout:
-        """Return what of the mesh is a process's, by default this one's.
+        """Return a process's part of the mesh, by default this one's.
 
         Raises
         ------
@@ -210,7 +210,7 @@ def make_mesh(
 
 @dataclasses.dataclass(frozen=True)
 class Lane:
-    """The name in collectives of what of an axis one process has, where others have more of it."""
+    """Name, in collectives, of one process's part of an axis that others share."""
 
     axis: Hashable
 
@@ -220,7 +220,7 @@ class Lane:
 
 @dataclasses.dataclass(frozen=True)
 class Axis:
-    """An axis of a mesh: it lies along `ranks` processes, of which each has `lanes` places."""
+    """An axis of a mesh: it lies along `ranks` processes with `lanes` places each."""
 
     name: Hashable
     ranks: int

@@ -1,4 +1,4 @@
-"""Whole arrays, and what each process has of them: what `local_arrays` of `shard_map` means, apart from any program."""
+"""Whole arrays and each process's parts of them: the meaning of `local_arrays` of `shard_map`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 @api_boundary
 def to_local(whole: T, mesh: Mesh, specs: PyTree) -> T:
-    """Return what this process has of a tree of whole arrays: what `shard_map` takes with ``local_arrays=True``.
+    """Return this process's part of a tree of whole arrays, for ``local_arrays=True`` of `shard_map`.
 
     JAX has it as ``multihost_utils.global_array_to_host_local_array``.
 
@@ -54,7 +54,7 @@ def to_local(whole: T, mesh: Mesh, specs: PyTree) -> T:
 
 
 def local_of(label: str, whole: Any, mesh: Mesh, specs: Any) -> Any:
-    """Do what `to_local` does; errors are those of another function."""
+    """Do as `to_local`, with errors that name another function."""
 
     def taken(x: Any, spec: PartitionSpec, path: str) -> Any:
         check_spec(label, spec, mesh, path, Shaped(x.dtype.name, x.shape))
@@ -65,7 +65,7 @@ def local_of(label: str, whole: Any, mesh: Mesh, specs: Any) -> Any:
 
 @api_boundary
 def to_global(local: T, mesh: Mesh, specs: PyTree) -> T:
-    """Return the whole of arrays of which each process has a part: the inverse of `to_local`. All processes call it.
+    """Return whole arrays from each process's parts: the inverse of `to_local`. All processes call it.
 
     JAX has it as ``multihost_utils.process_allgather``.
 
@@ -113,7 +113,7 @@ def to_global(local: T, mesh: Mesh, specs: PyTree) -> T:
 
 
 def part(x: Any, mesh: Mesh, spec: PartitionSpec, process: int | None = None) -> Any:
-    """Return what a process has of an array, as an array of its own."""
+    """Return a process's part of an array, as an array of its own."""
     xp = namespace((x,))
     for d, names in enumerate(spec):
         before = (slice(None),) * d
@@ -125,7 +125,7 @@ def part(x: Any, mesh: Mesh, spec: PartitionSpec, process: int | None = None) ->
 def _divided(
     pytree: Any, specs: Any, label: str, change: Callable[[Any, PartitionSpec, str], Any]
 ) -> Any:
-    """Return a tree of which the leaves that are divided are changed."""
+    """Return a tree whose divided leaves are changed."""
     leaves, structure = tree.flatten(pytree)
     paths = [path for path, _ in leaves_with_paths(pytree)]
     changed = []

@@ -1,4 +1,4 @@
-"""Which part of an array each process has, and what is said where there are none."""
+"""Each process's part of an array, and messages where there is none."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOT_DIVIDED = PartitionSpec()
 
 
 class Shaped(NamedTuple):
-    """What messages show of an array, which need not be of numbers."""
+    """Shape and dtype of an array in messages, which need not be of numbers."""
 
     dtype: str
     shape: Sequence[int]
@@ -38,7 +38,7 @@ def uneven(
 def runs(
     mesh: Mesh, names: Sequence[Hashable], length: int, process: int | None = None
 ) -> list[slice]:
-    """Return what a process has of an axis of `length` elements, which must be a multiple of the number of parts, in its order."""
+    """Return a process's slices of an axis, whose length must be a multiple of the number of parts."""
     own, count = mesh.blocks(names, process)
     size = length // count
     follow = np.split(own, np.flatnonzero(np.diff(own) != 1) + 1)
@@ -70,7 +70,7 @@ def check_spec(label: str, spec: PartitionSpec, mesh: Mesh, what: str, type_: An
 def whole_shape(
     label: str, spec: PartitionSpec, mesh: Mesh, what: str, type_: Any
 ) -> tuple[int, ...]:
-    """Return the shape of the array of which a process has a part; raise if the places that it has cannot divide that."""
+    """Return the whole shape of an array from a process's part; raise if its places cannot divide it."""
     _check_axes(label, spec, what, type_)
     shape = list(type_.shape)
     for d, names in enumerate(spec):

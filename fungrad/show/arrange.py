@@ -1,4 +1,4 @@
-"""Where everything in a drawing goes: scenes in scenes, frames around nodes, and the edges through them."""
+"""Placement of a drawing: scenes within scenes, frames around nodes, and edges through them."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Arranged:
 
 
 def text_lines(node: Node) -> list[str]:
-    """Return what is written in a node."""
+    """Return the lines of text in a node."""
     name = f"{node.variable} {node.name}" if node.variable and not node.bodies else node.name
     lines = [name] + ([node.type] if node.type else [])
     return lines + node.note.splitlines()
@@ -98,7 +98,7 @@ def _node_size(node: Node, layouts: dict[int, Arranged]) -> tuple[float, float]:
 
 
 def _guests(scene: Scene, frame: Frame) -> list[int]:
-    """Return the arguments and results that are drawn in a large frame: those that nothing outside of it has to do with."""
+    """Return arguments and results to draw in a large frame, because nothing outside uses them."""
     if len(frame.members) < LARGE:
         return []
     inside = {*frame.members}
@@ -118,7 +118,7 @@ class _Part(NamedTuple):
 
 
 class _Framed:
-    """What is in a frame: its nodes, and above and below the places where edges go through."""
+    """Contents of a frame: its nodes, and places above and below where edges pass through."""
 
     def __init__(self, scene: Scene, frame: Frame, sizes: Sequence[tuple[float, float]]) -> None:
         self.members = [*frame.members, *_guests(scene, frame)]
@@ -217,7 +217,7 @@ class _Arrangement:
     def _layered(
         self, side: bool, ranks: dict[_Part, int] | None = None, again: bool = True
     ) -> tuple[list[_Part], Layered, list[tuple[int, int]]]:
-        """Lay out what is on one side: nodes and frames; return them, and of each edge which nodes it connects."""
+        """Lay out one side; return its nodes and frames, and the nodes of each edge."""
         scene = self.scene
         parts = dict.fromkeys(
             [self._part(v) for v in range(len(scene.nodes)) if _side(scene, v) == side]
@@ -340,7 +340,7 @@ class _Arrangement:
             self.out.paths.append(Path((u, v), points, arrow))
 
     def _side_by_side(self) -> None:
-        """Lay out the backward pass on the right, each part at the height of what it goes back through."""
+        """Lay out the backward pass on the right, each part at the height of its forward part."""
         out, scene = self.out, self.scene
         parts, left, ends = self._layered(False)
         rank = {part: left.rank[i] for i, part in enumerate(parts)}
@@ -367,7 +367,7 @@ class _Arrangement:
         out.width, out.height = x + right.width, max(left.height, right.height)
 
     def _across(self) -> Iterator[Path]:
-        """Yield what the backward pass reads of the forward one."""
+        """Yield the edges from the forward pass to the backward pass."""
         for u, v in self.scene.edges:
             if _side(self.scene, u) != _side(self.scene, v):
                 a, b = self.out.boxes[u], self.out.boxes[v]

@@ -1,4 +1,4 @@
-"""Texts with places where they may be parted, and their layout in lines of limited width (P. Wadler, "A prettier printer", 2003)."""
+"""Texts with places to break lines, and their layout (P. Wadler, "A prettier printer", 2003)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Optional(NamedTuple):
 
 
 class Group(NamedTuple):
-    """What is in one line if that has room for it, and is parted at all of its lines if not."""
+    """A text on one line if there is room, broken at all of its places if not."""
 
     content: list[Document]
 
 
 class Indent(NamedTuple):
-    """What has its lines further to the right."""
+    """A text whose lines are indented."""
 
     content: list[Document]
 
@@ -68,7 +68,7 @@ def flat(document: Document) -> str:
 
 
 def laid_out(document: Document, column: int, width: int) -> str:
-    """Return a document, which begins at a column, in lines that have at most so many columns where it can be parted so."""
+    """Return a document from a column on, in lines of at most so many columns where it can be broken."""
     out: list[str] = []
     at = column
     pending: list[tuple[int, bool, Document]] = [(column, True, document)]  # the last one is next
@@ -96,7 +96,7 @@ def laid_out(document: Document, column: int, width: int) -> str:
 
 
 def _fits(pending: list[tuple[int, bool, Document]], room: int) -> bool:
-    """Whether there is room for the last one, and for what follows it in its line."""
+    """Whether there is room for the last one and for the text after it on its line."""
     left = len(pending)  # how many of those that are given are still to come
     below: list[tuple[bool, Document]] = []
     while room >= 0:

@@ -64,7 +64,7 @@ class Graph:
 
     @cached_property
     def svg(self) -> str:
-        """The drawing as SVG: what an element is stands in its tooltip; colours follow those that the reader prefers."""
+        """The drawing as SVG, with tooltips; colours follow the reader's preference."""
         return svg_of(self.scene, self._head, self.notes)
 
     @cached_property
@@ -129,7 +129,7 @@ def graph(
     depth: int = 3,
     most: int = 500,
 ) -> Callable[..., Graph]:
-    """Return the function that draws what `fun` computes of arguments of given types.
+    """Return the function that draws the program of `fun` for arguments of given types.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def graph(
 
 
 def argument_names(fun: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[str]:
-    """Return what the leaves of the arguments are called: the parameter, and where in it they are."""
+    """Return names of the leaves of arguments: the parameter, and the path within it."""
     parameters = parameters_of(fun) or []
     names = positional_names(parameters)
     rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "argument")
@@ -264,7 +264,7 @@ def _with_backward(
 
 
 def _numbered(joint: Joint, places: list[Source | None]) -> tuple[Expr, list[int]]:
-    """Return the program with a number for the source of each equation, and for each number that of the equation it comes from.
+    """Return the program with numbered sources, and for each number that of its origin.
 
     What the user's own rules and derivatives of loops compute has places of its own: they are added to `places`.
     """

@@ -53,7 +53,7 @@ _COMPARISONS: dict[type[ast.AST], str] = {
 _UNARIES: dict[type[ast.AST], str] = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
 
 LONGEST = 88
-"""How many characters a string without spaces, the bytes of an array, has at most that is written as one."""
+"""Most characters of a string without spaces, such as an array's bytes, written as one."""
 
 _DISPLAYS = (ast.Tuple, ast.List, ast.Set, ast.Dict)
 _COMPREHENSIONS = (ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)
@@ -90,7 +90,7 @@ def _strength(node: ast.AST) -> int:
 
 
 def document(node: Any, strength: int = 0, within: bool = True) -> Document:
-    """Return an expression as an operand of what binds with this strength; `within` brackets its operators begin lines."""
+    """Return an expression as an operand at a strength; `within` brackets operators begin lines."""
     if _strength(node) < strength:
         return bracketed("(", [document(node)], ")")
     space: Document = Line() if within else " "
@@ -148,7 +148,7 @@ def document(node: Any, strength: int = 0, within: bool = True) -> Document:
 
 
 def value_of(node: Any, bare: tuple[type[ast.expr], ...] = ()) -> Document:
-    """Return what a statement assigns, returns or tests, in parentheses where it is parted and has no brackets for that.
+    """Return a statement's value, in parentheses where it is broken and has no brackets.
 
     Assignments and `yield` have parentheses, but those that are `bare`.
     """
@@ -158,7 +158,7 @@ def value_of(node: Any, bare: tuple[type[ast.expr], ...] = ()) -> Document:
 
 
 def targets(node: Any) -> Document:
-    """Return what is assigned to: a tuple has parentheses where it is parted."""
+    """Return targets of an assignment; a tuple has parentheses where it is broken."""
     if not isinstance(node, ast.Tuple):
         return document(node)
     items = [document(x, 1) for x in node.elts]
@@ -189,7 +189,7 @@ def _parameter(x: ast.arg, default: Any) -> Document:
 
 
 def _operands(node: Any) -> list[tuple[str, Any, int]]:
-    """Return the operands of operators that bind alike: each with the sign before it, and how strongly it has to bind."""
+    """Return operands of operators of one precedence, with the sign before each and its strength."""
     level = _strength(node)
     match node:
         case ast.Compare(left, ops, rest):
@@ -306,7 +306,7 @@ def _quoted(text: str) -> str:
 
 
 def _ends_in_brackets(node: ast.AST) -> bool:
-    """Whether an operation can be parted within brackets of its only loosest operator's operands (Black's rule)."""
+    """Whether to break an operation in brackets of its loosest operator's operands (Black's rule)."""
     levels, brackets = _scan(node, 0)
     loosest = min(levels, default=_ATOM)
     if not brackets or levels.count(loosest) > 1:

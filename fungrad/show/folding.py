@@ -1,4 +1,4 @@
-"""Which equations of a long program are drawn as one: what users name, what is repeated, what a line or a function of theirs wrote, equal parts.
+"""Folding of a long program's equations into nodes: by the user's names, repetition, lines, functions.
 
 Folded are equations that follow one another. So nothing that reads a result of them comes before something that they read.
 """
@@ -118,7 +118,7 @@ def _parted(units: Sequence[Unit], most: int) -> list[Unit]:
 
 
 def _scoped(scopes: Sequence[tuple[Scope, ...]], most: int) -> list[Unit]:
-    """Return units with what is in a scope as one: in the innermost, if there are few enough then, else in wider ones."""
+    """Return units with scopes merged: the innermost, if there are few enough then, else wider ones."""
     units: list[Unit] = []
     for depth in range(max(map(len, scopes)), 0, -1):
         keys = [path[:depth] or i for i, path in enumerate(scopes)]
@@ -134,14 +134,14 @@ def _scoped(scopes: Sequence[tuple[Scope, ...]], most: int) -> list[Unit]:
 
 
 def _token(unit: Unit, tokens: Sequence[Hashable]) -> Hashable:
-    """Return what units that compute the same in the same way have in common."""
+    """Return a key shared by units that compute the same in the same way."""
     if unit.why is None:
         return tokens[unit.start]
     return (*[scope.name for scope in unit.why[1]], *tokens[unit.start : unit.stop])
 
 
 def _repeated(units: Sequence[Unit], tokens: Sequence[Hashable], most: int) -> list[Unit]:
-    """Return units with what is repeated as one each: drawn once, or, if it has units of several equations, as one node."""
+    """Return units with repetitions merged: drawn once, or as one node if they have several equations."""
     merged: list[Unit] = []
     for group in _repetitions(tokens, most):
         several = units[group.start : group.stop]
@@ -157,7 +157,7 @@ def _repeated(units: Sequence[Unit], tokens: Sequence[Hashable], most: int) -> l
 
 
 def _repetitions(tokens: Sequence[Hashable], most: int) -> list[Unit]:
-    """Return units with what is repeated as one each, the longest first, until there are few enough."""
+    """Return units with repetitions merged, the longest first, until there are few enough."""
     numbers: dict[Hashable, int] = {}
     codes = np.array([numbers.setdefault(token, len(numbers)) for token in tokens])
     pending, repetitions, drawn = [(0, len(codes))], dict[int, Unit](), len(codes)

@@ -1,4 +1,4 @@
-"""Source as `ruff format --line-length 100` leaves it: that of a module, with the comments behind its statements."""
+"""Source of a module as `ruff format --line-length 100` leaves it, with comments."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WHOLE_WORDS: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": F
 
 
 def formatted(text: str) -> str:
-    """Return a module's source, laid out anew; comments for which there is no room in their lines are left out."""
+    """Return a module's source, formatted; comments without room in their lines are dropped."""
     module = ast.parse(text)
     printer = _Printer(_comments(text))
     printer.body(module.body, 0)
@@ -36,7 +36,7 @@ def formatted(text: str) -> str:
 
 
 def import_order(text: str) -> tuple[bool, bool, str]:
-    """Return what import statements are sorted by, as `ruff check --select I` has them: Python's own come first."""
+    """Return the sort key of an import, as of `ruff check --select I`: Python's own come first."""
     return _is_foreign(ast.parse(text).body[0]), text.startswith("from"), text
 
 
@@ -52,7 +52,7 @@ def _comments(text: str) -> dict[int, str]:
 
 
 def _meaning(module: ast.Module) -> str:
-    """Return what a module says, but for the layout of its docstrings, which is changed."""
+    """Return a module's meaning, without the layout of its docstrings, which is changed."""
     pending: list[Any] = [module]
     while pending:
         for node in getattr(pending.pop(), "body", []):
@@ -128,7 +128,7 @@ class _Printer:
     def _block(
         self, head: Document, statements: Sequence[ast.stmt], column: int, parent: ast.AST
     ) -> None:
-        """Write what belongs to the head of a statement, if there is any."""
+        """Write the body of a statement's head, if there is any."""
         if statements:
             self._write([head, ":"], column)
             self.body(statements, column + 4, parent)
@@ -153,7 +153,7 @@ class _Printer:
 
 
 def _head(node: Any) -> Document:
-    """Return what stands before the colon of a statement that has others in it."""
+    """Return a compound statement up to its colon."""
     match node:
         case ast.For(target, iterated):
             return ["for ", targets(target), " in ", value_of(iterated)]

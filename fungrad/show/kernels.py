@@ -11,7 +11,7 @@ from fungrad.compile.pipeline import Way, after_each_pass
 
 
 class Group(NamedTuple):
-    """Equations that are computed together: the kernel as a schedule shows it, and the numbers of the equations."""
+    """Equations computed together: the kernel in the schedule, and the numbers of the equations."""
 
     title: str
     members: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""Where the nodes of a layered graph go: ranks by longest paths, orders by barycentres, places by isotonic regression.
+"""Layered layout of a graph: ranks by longest paths, orders by barycentres, isotonic places.
 
 The method is that of Sugiyama, Tagawa and Toda (1981): each node has a rank, an edge over several ranks has a bend in each of those
 between, and nodes of a rank are put in the order of their neighbours. Edges of one node share their bends, and one over many
@@ -24,7 +24,7 @@ ROOM = 28.0
 RISE = 26.0
 """Between ranks."""
 ASIDE, INWARD = 0.05, 0.15
-"""How strongly a neighbour draws a node that is on a path of less than half the length of the longest one, and the middle of the page; others do with 1."""
+"""Weights of neighbours off the longest paths, and of the page's middle; others have 1."""
 SWEEPS = 10
 """How often nodes are put in the order of their neighbours, down and up."""
 
@@ -41,7 +41,7 @@ class Edge(NamedTuple):
 
 
 class Stub(NamedTuple):
-    """What stands for the source of a long edge near its targets: its upper left corner, width and height."""
+    """Stand-in for the source of a long edge near its targets: upper left corner, width and height."""
 
     source: int
     corner: Point
@@ -132,7 +132,7 @@ class Layered:
             self.chains.append(chain)
 
     def _ends(self, edge: Edge, stub: tuple[float, float]) -> tuple[int, int]:
-        """Return between which nodes an edge is drawn: a stub stands for that where it comes from, if that is far."""
+        """Return the nodes of an edge as drawn: a stub stands for a source that is far away."""
         u, v = edge.source, edge.target
         if self.far is None or self.rank[v] - self.rank[u] <= self.far:
             return u, v
@@ -144,7 +144,7 @@ class Layered:
         return (u, self.stub_of[key]) if self.upward else (self.stub_of[key], v)
 
     def _order(self) -> None:
-        """Put the nodes of each rank in the order of their neighbours: that with the fewest crossings that is met."""
+        """Order the nodes of each rank by their neighbours, keeping the order of fewest crossings."""
         layers: dict[int, list[int]] = defaultdict(list)
         for node in _depth_first(len(self.rank), self.links):
             layers[self.rank[node]].append(node)
@@ -353,7 +353,7 @@ def _put_in_order(layer: list[int], nodes: Sequence[int]) -> None:
 
 
 def _depth_first(count: int, links: Sequence[tuple[int, int, float, float]]) -> list[int]:
-    """Return the nodes, each as near as it may be behind what it is connected with."""
+    """Return the nodes, each as close behind its neighbours as possible."""
     near: list[list[int]] = [[] for _ in range(count)]
     for u, v, *_ in links:
         near[u].append(v)
@@ -370,7 +370,7 @@ def _depth_first(count: int, links: Sequence[tuple[int, int, float, float]]) -> 
 
 
 def _ascending(values: Sequence[float], weights: Sequence[float]) -> list[float]:
-    """Return the ascending numbers with the least weighted squares of differences: neighbours in the wrong order are averaged."""
+    """Return the ascending numbers of least weighted squared differences, by averaging neighbours."""
     blocks: list[list[float]] = []  # mean, weight, how many
     for value, weight in zip(values, weights, strict=True):
         blocks.append([value, weight, 1])

@@ -1,4 +1,4 @@
-"""What is drawn of a program: nodes, edges and frames around some of them."""
+"""Model of a drawing: nodes, edges, and frames around some nodes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Node:
 
 @dataclasses.dataclass(eq=False)
 class Frame:
-    """A rectangle around some nodes: what is one kernel, repeated, or the way back through one equation.
+    """A rectangle around nodes: a kernel, a repeated body, or the way back through one equation.
 
     `equations` says for how many they stand.
     """

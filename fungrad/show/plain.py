@@ -1,4 +1,4 @@
-"""What a text that `to_source` writes may need: functions of NumPy alone, which are copied into it.
+"""Functions of NumPy alone that modules of `to_source` may need, copied into them.
 
 In a text for CuPy, `np` stands for that here.
 """
@@ -64,7 +64,7 @@ def until(
 
 
 def scatter(combine: Any, x: Any, updates: Any, *indices: Any) -> Any:
-    """Return a copy with the updates at these places: combined one after the other, or the last one that goes there."""
+    """Return a copy with updates at these places: combined in order, or the last one."""
     out = np.array(x, order="C")
     if combine is None:
         out[indices] = updates
@@ -182,4 +182,4 @@ usual = Usual()
 
 
 class NoTracer:
-    """What no array is."""
+    """A class that no array is of."""

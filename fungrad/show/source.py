@@ -33,7 +33,7 @@ def to_source(
     name: str | None = None,
     xp: Literal["numpy", "cupy"] | None = None,
 ) -> Callable[..., str]:
-    """Return the function that writes `fun`, of arguments of given types, as Python that needs NumPy, or CuPy, alone.
+    """Return the function that writes `fun`, for arguments of given types, as plain NumPy or CuPy code.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def to_source(
 def _parameters(
     fun: Any, args: Sequence[Any], kwargs: dict[str, Any]
 ) -> dict[str, tuple[str, Any]]:
-    """Return the arguments by name, each with what stands before the first one of its kind in the signature."""
+    """Return the arguments by name, each with the marker before the first of its kind."""
     try:
         bound = inspect.signature(fun).bind(*args, **kwargs)
         kinds = [p.kind for p in bound.signature.parameters.values() if p.name in bound.arguments]

@@ -54,7 +54,7 @@ _IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def svg_of(scene: Scene, head: str, notes: Sequence[str], dark: bool = True) -> str:
-    """Return the drawing of a scene, with a heading; with `dark`, in other colours where dark ones are preferred."""
+    """Return the drawing of a scene with a heading; `dark` adds colours for dark mode."""
     layout = arranged(scene)
     lines = [_clean(head), *map(_clean, notes)]
     top = MARGIN + LINE * len(lines) + PADDING
@@ -91,7 +91,7 @@ def svg_of(scene: Scene, head: str, notes: Sequence[str], dark: bool = True) -> 
 
 
 def _key(layout: Arranged) -> Iterator[tuple[str, str, float]]:
-    """Yield what the colours mean that are in the drawing: class, words and width."""
+    """Yield the legend of the colours: class, words and width."""
     classes, frames, waiting = dict[str, None](), dict[str, None](), [layout]
     for one in waiting:
         waiting += [body for bodies in one.bodies.values() for body, _ in bodies]

@@ -1,4 +1,4 @@
-"""Tables for people: rows of plain data, shown as text, by rich in a terminal, and as HTML in a notebook."""
+"""Tables for people: rows of plain data as text, by rich in a terminal, as HTML in a notebook."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STYLE = (
 
 
 def safely(show: Callable[[], str], what: Any) -> str:
-    """Return what `show` gives; if it fails, the object as text and the error: a notebook would show only a traceback."""
+    """Return the result of `show`, or the object as text with the error, for notebooks."""
     try:
         return show()
     except Exception as error:
@@ -67,7 +67,7 @@ class _Shown(NamedTuple):
 
 
 def _texts(row: Any, columns: Iterable[Column]) -> list[str]:
-    """Return the texts of a row; those of what it lacks, as a total does, are empty."""
+    """Return the texts of a row; fields that it lacks, as a total does, are empty."""
     values = [(getattr(row, column.field, None), column) for column in columns]
     return ["" if value is None else column.text(value) for value, column in values]
 
@@ -132,7 +132,7 @@ class Table(Generic[Row]):
         return self._with([*known, *others])
 
     def _shown(self) -> _Shown:
-        """Return what is shown: of columns without any text, nothing."""
+        """Return the columns that have any text."""
         hidden = len(self.rows) - LONGEST
         notes = [f"{hidden:,} more rows are in .rows"] if hidden > 0 else []
         rows = [_texts(row, self._columns) for row in self.rows[:LONGEST]]
@@ -167,7 +167,7 @@ class Table(Generic[Row]):
     __repr__ = __str__
 
     def print(self) -> None:
-        """Print to the terminal: in colour where rich is installed (``pip install 'fungrad[show]'``), else as text."""
+        """Print to the terminal: in colour with rich (``pip install 'fungrad[show]'``), else as text."""
         try:
             import rich
         except ImportError:
@@ -176,7 +176,7 @@ class Table(Generic[Row]):
             rich.print(self.__rich__())
 
     def __rich__(self) -> Any:
-        """Return what rich prints."""
+        """Return the table for rich."""
         from rich.table import Table as RichTable
         from rich.text import Text
 

@@ -1,4 +1,4 @@
-"""Writing a program as the lines of a Python function: expressions in one another, broadcasts left to NumPy."""
+"""Writing a program as lines of a Python function: nested expressions, NumPy's broadcasts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ELEMENTS = 32
 
 
 class Writer:
-    """The functions written so far, with what they need."""
+    """Functions written so far, and their needs."""
 
     def __init__(self, library: Library = NUMPY) -> None:
         self.bundle = Bundle(library)
@@ -89,7 +89,7 @@ class Body:
         self._defined = 0
 
     def results(self) -> list[Text]:
-        """Write all equations; return the results. What is left to be written with these is in `lines` then."""
+        """Write all equations; return the results. `lines` then has the rest to write before them."""
         for equation in self.expr.equations:
             self._equation(equation)
         return [self.use(v, 0) for v in self.expr.outputs]
@@ -123,7 +123,7 @@ class Body:
                 self._define(outputs[0], operation)
 
     def _reshape(self, v: int, output: int) -> None:
-        """Write a reshape; of what has been reshaped before, that of the first array."""
+        """Write a reshape of the first array in a chain of reshapes."""
         shape, waiting = self.expr.types[output].shape, v in self._waiting
         first = self._reshaped.get(v) if waiting or v not in self.names else None
         if first is None:
@@ -198,7 +198,7 @@ class Body:
         return self.use(v, ATOM).text
 
     def use(self, v: int, strength: int, literal: bool = False) -> Text:
-        """Return how a variable is written where what binds with `strength` takes it."""
+        """Return a variable's text for an operator of binding `strength`."""
         known = v in self.names and not (literal and not self.expr.types[v].shape)
         if v in self.expr.constants and not known:
             return self._constant(v, literal)

@@ -112,7 +112,7 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[Any, ...], keepdims: bool) -> Any
 
 
 def _of_singular_values(x: Any, ord: Any) -> Any:
-    """Return a norm that singular values give; of what is 0 it is the Frobenius norm, for the derivatives of that."""
+    """Return a norm of singular values; of zeros it is the Frobenius norm, for its derivatives."""
     if 0 not in x.shape:
         size = length(x, (-2, -1), True)
         zero = np.equal(size, 0)
