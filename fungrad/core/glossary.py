@@ -34,14 +34,8 @@ class Glossary:
     ... def twice(x):
     ...     'Return twice an array.'
     ...     return 2 * x
-    >>> print(twice.__doc__)
-    Return twice an array.
-    <BLANKLINE>
-
-    Parameters
-    ----------
-    x
-        An array.
+    >>> twice.__doc__.split("\\n\\n")[1].split()
+    ['Parameters', '----------', 'x', 'An', 'array.']
     """
 
     parameters: Mapping[str, str]

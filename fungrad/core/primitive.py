@@ -53,19 +53,13 @@ class Primitive(InternedValue):
     """False if every tangent is zero (comparisons, rounding, index computations)."""
 
     linear: ClassVar[tuple[int, ...] | None] = None
-    """Operands in which it is jointly linear; () stands for all.
-
-    The others have no tangents, and `jvp` applies the primitive to the tangents.
-    """
+    """Operands, () for all, in which it is jointly linear: `jvp` is it, of tangents; others have none."""
 
     multilinear: ClassVar[bool] = False
     """Whether the primitive is linear in each operand separately, like a product. `jvp` is derived."""
 
     can_fail: ClassVar[bool] = False
-    """Whether `impl` raises errors that depend on values, which users may catch.
-
-    Where values are known, it is evaluated before the user could catch one.
-    """
+    """Whether `impl` raises errors by values. Where these are known, it runs while a user could catch."""
 
     warns: ClassVar[bool] = True
     """Whether NumPy may warn of the numbers that `impl` computes. Not if it only moves or compares them."""
@@ -77,10 +71,7 @@ class Primitive(InternedValue):
     """Whether the result is a view of elements of its one operand, each in one place or in several."""
 
     total: ClassVar[bool | Literal["real"]] = False
-    """Whether finite operands neither warn nor fail, for value and derivative, short of an overflow.
-
-    "real" if that holds of real numbers alone, and there are poles among the complex ones.
-    """
+    """Whether finite operands neither warn nor fail, but for overflows; "real" if only real ones."""
 
     divides: ClassVar[bool] = False
     """Whether the second operand is a divisor, which should not be zero."""
