@@ -7,6 +7,7 @@ to `Kept`, which every place that holds it sees, and the operation begins again 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,7 @@ from fungrad.core.recorder import Slots
 __all__ = ["Kept", "keep", "plain"]
 
 
-class Kept(np.lib.mixins.NDArrayOperatorsMixin, Slots):
+class Kept(Slots):
     """An array in the place of a tracer, with its attributes, methods and operators.
 
     It is read-only, as other kept constants may be views of it.
@@ -74,8 +75,19 @@ def _of_array(name: str) -> Callable[..., Any]:
     return method
 
 
-for _name in ("bool", "complex", "contains", "float", "index", "int", "iter", "len", "repr", "str"):
+_UNARY = "abs bool complex contains float index int invert iter len neg pos repr round str"
+for _name in _UNARY.split():
     setattr(Kept, f"__{_name}__", _of_array(f"__{_name}__"))
+
+
+def _operators() -> None:
+    arithmetic = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift"
+    for name in [*arithmetic.split(), "lt", "le", "eq", "ne", "gt", "ge"]:
+        operate = getattr(operator, f"__{name}__")
+        setattr(Kept, f"__{name}__", lambda x, y, f=operate: f(x._memory, plain(y)))
+        setattr(Kept, f"__r{name}__", lambda x, y, f=operate: f(plain(y), x._memory))
+    Kept.__divmod__ = lambda x, y: divmod(x._memory, plain(y))
+    Kept.__rdivmod__ = lambda x, y: divmod(plain(y), x._memory)
 
 
 def plain(x: Any) -> Any:
@@ -88,6 +100,7 @@ def plain(x: Any) -> Any:
     return {k: plain(y) for k, y in x.items()} if cls is dict else x
 
 
+_operators()
 _set_class: Callable[[Any, type], None] = vars(object)["__class__"].__set__
 
 
