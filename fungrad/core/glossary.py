@@ -34,7 +34,7 @@ class Glossary:
     ... def twice(x):
     ...     'Return twice an array.'
     ...     return 2 * x
-    >>> twice.__doc__.split("\\n\\n")[1].split()
+    >>> twice.__doc__.split()[4:]
     ['Parameters', '----------', 'x', 'An', 'array.']
     """
 
