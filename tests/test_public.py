@@ -14,7 +14,7 @@ from tests.folding import each
 
 BESIDE = (
     "compat", "compat.autograd", "compat.jax", "compat.numpy", "extend.ad", "extend.api_util", "extend.backend", "extend.batching",
-    "extend.core", "extend.linear_util", "extend.mlir", "extend.packages", "extend.partial_eval", "extend.precision",
+    "extend.core", "extend.linear_util", "extend.mlir", "extend.operations", "extend.packages", "extend.partial_eval", "extend.precision",
     "extend.primitives", "extend.programs", "extend.trees", "extend.types",
 )  # fmt: skip
 """Public modules that no other one lists: they are imported by their names."""

@@ -213,6 +213,11 @@ def flatten_one_level(node: Any) -> tuple[list[tuple[KeyPath, Any]], optree.PyTr
     """Return the children of `node` with paths of one key, and the structure with them as leaves.
 
     A leaf is its own only child, with the path of no keys.
+
+    Examples
+    --------
+    >>> flatten_one_level([1, (2, 3)])[0]
+    [((SequenceKey(idx=0),), 1), ((SequenceKey(idx=1),), (2, 3))]
     """
     return flatten_with_path(node, lambda x: x is not node)
 

@@ -7,6 +7,8 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
+from fungrad.core.digest import digest as digest
+
 T = TypeVar("T")
 Messages: TypeAlias = Generator[tuple[Any, Any], None, T]
 """Yields messages to wait for, with their buffers; returns the result."""

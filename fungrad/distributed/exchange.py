@@ -13,14 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.digest import digest
-from fungrad.distributed.carriers import Array, ByMPI, Messages, as_bytes
+from fungrad.distributed.carriers import Array, ByMPI, Messages, as_bytes, digest
 from fungrad.distributed.meeting import Meeting
 from fungrad.distributed.world import DistributedError, World, world
 from fungrad.extend.backend import as_result, namespace, to_host
+from fungrad.extend.operations import ReduceMax, ReduceMin, ReduceSum
 from fungrad.primitives import collectives, ranks
-from fungrad.primitives.reductions import ReduceMax, ReduceMin
-from fungrad.primitives.shaping import ReduceSum
 
 SMALL = 1 << 12
 """Bytes up to which each of more than two processes is sent all parts of a sum and adds them itself."""

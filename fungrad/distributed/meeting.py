@@ -17,10 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.digest import digest
 from fungrad.core.frames import users_frame
 from fungrad.core.primitive import execute
-from fungrad.distributed.carriers import ByMPI, Carrier, Messages, as_bytes
+from fungrad.distributed.carriers import ByMPI, Carrier, Messages, as_bytes, digest
 from fungrad.distributed.nccl import OnDevice, are_apart, devices
 from fungrad.distributed.world import DistributedError, World
 from fungrad.extend.backend import namespace, on_host, to_host

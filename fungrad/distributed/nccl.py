@@ -16,8 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fungrad.core.digest import digest
-from fungrad.distributed.carriers import ByMPI, Messages
+from fungrad.distributed.carriers import ByMPI, Messages, digest
 from fungrad.distributed.world import DistributedError, World
 
 IDENTITY = 128

@@ -18,6 +18,15 @@ such as compiled code, and for what has to be told apart in programs. CONTRIBUTI
 `expand`, `zeros_like`
     For `batch` rules: an operand with a batch axis in front. For derivative rules: zeros of its type.
 
+Packages of functions and tools on fungrad, as `fungrad.optim` and `fungrad.show` are, import further names:
+
+`fungrad.extend.types`, `precision`, `backend`, `trees`
+    Types of operands, dtypes to compute in, libraries of arrays, paths in pytrees.
+`fungrad.extend.programs`, `operations`
+    Programs and the classes of their primitives, to be read and run.
+`fungrad.extend.packages`
+    Public functions: what they do where they fail, and their documentation.
+
 Packages written for JAX declare primitives by a name and tables of rules; programs and types have JAX's attributes there:
 
 `fungrad.extend.core`
@@ -37,10 +46,9 @@ from typing import Any
 import numpy as np
 
 from fungrad import ArrayType, MissingRuleError
-from fungrad.core.examples import examples_of
 from fungrad.core.primitive import Linear, Primitive, bind, primitive
 from fungrad.extend.backend import target_of
-from fungrad.extend.packages import COMMON, Glossary, add_example, tell_missing
+from fungrad.extend.packages import COMMON, Glossary, add_example, examples_of, tell_missing
 from fungrad.numpy.ufuncs import ufunc as _public
 from fungrad.primitives.shaping import expand, zeros_like
 from fungrad.primitives.ufunc import elementwise as _elementwise

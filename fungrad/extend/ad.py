@@ -18,8 +18,9 @@ from fungrad import Tracer
 from fungrad import jvp as jvp
 from fungrad import linearize as linearize
 from fungrad import vjp as vjp
-from fungrad.transforms.avals import ShapedArray, UndefinedPrimal, Zero
-from fungrad.transforms.foreign import Primitive, primitive_jvps, primitive_transposes
+from fungrad.extend.core import Primitive, ShapedArray
+from fungrad.transforms.avals import UndefinedPrimal, Zero
+from fungrad.transforms.foreign import primitive_jvps, primitive_transposes
 from fungrad.typing import Array, ArrayLike
 
 __all__ = [

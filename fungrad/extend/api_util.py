@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from fungrad import tree
+from fungrad import tree, typeof
 from fungrad.extend.linear_util import Store, WrappedFun, transformation2, transformation_with_aux2
-from fungrad.transforms.avals import typeof
 from fungrad.tree_util import PyTreeDef
 
 __all__ = [

@@ -17,10 +17,10 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad import Tracer
+from fungrad.extend.core import Primitive
 from fungrad.numpy import moveaxis
 from fungrad.transforms.foreign import (
     AxisData,
-    Primitive,
     axis_primitive_batchers,
     fancy_primitive_batchers,
     primitive_batchers,

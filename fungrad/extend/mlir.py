@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from fungrad.transforms.foreign import Primitive, lowerings
+from fungrad.extend.core import Primitive
+from fungrad.transforms.foreign import lowerings
 
 __all__ = ["apply_primitive", "lower_fun", "register_lowering"]
 __dir__ = __all__.copy

@@ -7,8 +7,8 @@
     The same for functions of numbers: where there are no numbers of 64 bits, arguments and results have 32.
 `Glossary`, `COMMON`
     What docstrings have in common; that of fungrad's transforms.
-`add_example`
-    An example from a package's `examples.txt` as the end of a docstring.
+`add_example`, `examples_of`
+    An example from a package's `examples.txt` as the end of a docstring; all of them.
 `tell_missing`, `unknown_name`
     The error for a name that a module lacks.
 """
@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from fungrad.core import errors
-from fungrad.core.examples import add_example
+from fungrad.core.examples import add_example, examples_of
 from fungrad.core.glossary import COMMON, Glossary
 from fungrad.numpy.elsewhere import unknown_name
 from fungrad.numpy.names import tell_missing
@@ -29,6 +29,7 @@ __all__ = [
     "add_example",
     "api_boundary",
     "boundary",
+    "examples_of",
     "tell_missing",
     "unknown_name",
 ]

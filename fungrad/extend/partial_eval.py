@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 from fungrad import Expr, Tracer
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.trace import Trace
+from fungrad.extend.core import ClosedJaxpr, Jaxpr
 from fungrad.extend.programs import evaluate
 from fungrad.extend.types import type_of
 from fungrad.transforms.avals import aval_of
 from fungrad.transforms.call import output_variables
-from fungrad.transforms.jaxpr import Jaxpr
-from fungrad.transforms.jaxprs import ClosedJaxpr
 
 __all__ = [
     "DynamicJaxprTracer",

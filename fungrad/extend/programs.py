@@ -13,14 +13,14 @@ integers.
     Functions that `jit` made; what `lower` of one returns.
 `format_value`, `variable_names`
     A scalar in the text of a program; names for variables.
-`Source`, `describe_source`
-    Where an equation comes from; the line of it.
+`Source`, `InDerivative`, `describe_source`
+    Where an equation comes from; that of one that a derivative rule made; the line of it.
 `check_callable`, `name_of`
     The error for what is no function; how messages call one.
 """
 
 from fungrad.core import errors
-from fungrad.core.errors import Source
+from fungrad.core.errors import InDerivative, Source
 from fungrad.core.evaluate import evaluate, inline
 from fungrad.core.expr import Calling, format_value, variable_names
 from fungrad.transforms.call import check_callable, name_of
@@ -29,6 +29,7 @@ from fungrad.transforms.lowered import Lowered
 
 __all__ = [
     "Calling",
+    "InDerivative",
     "Jitted",
     "Lowered",
     "Source",
@@ -42,15 +43,21 @@ __all__ = [
 ]
 __dir__ = __all__.copy
 
-if Jitted.__doc__ and ">>>" not in Jitted.__doc__:  # there is none under ``python -OO``
-    Jitted.__doc__ += """
-
-    Examples
-    --------
+_EXAMPLES = {
+    Jitted: """
     >>> import fungrad as fg
     >>> isinstance(fg.jit(lambda x: x + 1), Jitted)
     True
-    """
+    """,
+    InDerivative: """
+    >>> import fungrad as fg
+    >>> [isinstance(source, InDerivative) for source in fg.make_expr(fg.grad(lambda x: x * x))(1.0).sources]
+    [False, True]
+    """,
+}
+for _class, _example in _EXAMPLES.items():
+    if _class.__doc__ and ">>>" not in _class.__doc__:  # there is none under ``python -OO``
+        _class.__doc__ += f"\n\n    Examples\n    --------{_example}"
 
 
 def describe_source(source: Source | None) -> str:

@@ -2,6 +2,8 @@
 
 `leaves_with_paths`, `paths_of`
     Leaves with paths as text; the paths of the leaves of a structure as tuples of keys.
+`flatten_one_level`
+    The children of a node with their paths, and the structure with them as leaves.
 `difference`
     The first path at which a tree has another structure, and how it differs there.
 `broadcast_prefix`
@@ -10,8 +12,8 @@
 The other functions of pytrees are in `fungrad.tree` and `fungrad.tree_util`.
 """
 
-from fungrad.core.paths import difference, paths_of
+from fungrad.core.paths import difference, flatten_one_level, paths_of
 from fungrad.core.tree import broadcast_prefix, leaves_with_paths
 
-__all__ = ["broadcast_prefix", "difference", "leaves_with_paths", "paths_of"]
+__all__ = ["broadcast_prefix", "difference", "flatten_one_level", "leaves_with_paths", "paths_of"]
 __dir__ = __all__.copy

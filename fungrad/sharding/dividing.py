@@ -9,9 +9,10 @@ from typing import Any
 
 from fungrad import ArrayType, Expr
 from fungrad.core.trace import record_expr
+from fungrad.extend.operations import Reshape
 from fungrad.extend.programs import evaluate
 from fungrad.primitives.ranks import Agreed, Alike, First, Part, Spread, Whole
-from fungrad.primitives.shaping import Reshape, permuted
+from fungrad.primitives.shaping import permuted
 from fungrad.primitives.slices import index_axis
 from fungrad.rewrite.batch import batch_expr, single_expr
 from fungrad.sharding.mesh import Layout, PartitionSpec

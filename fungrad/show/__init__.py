@@ -34,7 +34,7 @@ __dir__ = __all__.copy
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
-        from fungrad.numpy.elsewhere import unknown_name
+        from fungrad.extend.packages import unknown_name
 
         raise unknown_name("fungrad.show", name, __all__)
     return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.primitive import Primitive
+from fungrad.extend import Primitive
 from fungrad.show import plain
 from fungrad.show.libraries import NUMPY, Library
 

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fungrad.core.errors import api_boundary, describe_source
+from fungrad.extend.packages import api_boundary
+from fungrad.extend.programs import check_callable, describe_source
 from fungrad.show.labels import called
 from fungrad.show.running import Run, Seen, prepare
 from fungrad.show.tables import Column, Table, counted, duration, in_bytes, quantity
-from fungrad.transforms.call import check_callable
 
 
 class EquationRow(NamedTuple):

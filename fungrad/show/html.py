@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fungrad.core.errors import InDerivative, describe_source
-from fungrad.core.expr import Equation, Expr, format_value, variable_names
-from fungrad.core.primitive import Primitive
-from fungrad.core.tracer import Tracer, known_value
+from fungrad import Equation, Expr, Tracer
+from fungrad.core.tracer import known_value
+from fungrad.extend import Primitive
+from fungrad.extend.programs import InDerivative, describe_source, format_value, variable_names
 from fungrad.show.tables import STYLE, counted, safely
 
 if TYPE_CHECKING:
-    from fungrad.transforms.jit import Jitted
+    from fungrad.extend.programs import Jitted
 
 FIRST = 100
 """Equations that stand open; those after them are folded."""

@@ -6,14 +6,21 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from fungrad.core.errors import InDerivative, Source, line_of, resolve_source
-from fungrad.core.expr import Calling, Expr, format_value, variable_names
-from fungrad.core.primitive import Primitive
+from fungrad import Expr
+from fungrad.core.errors import line_of, resolve_source
 from fungrad.core.transformed import Transformed
+from fungrad.extend import Primitive
+from fungrad.extend.programs import (
+    Calling,
+    InDerivative,
+    Jitted,
+    Source,
+    format_value,
+    name_of,
+    variable_names,
+)
 from fungrad.programs.loops.scan import Scan
 from fungrad.programs.loops.while_loop import While
-from fungrad.transforms.call import name_of
-from fungrad.transforms.jit import Jitted
 
 LONG = 44
 """Characters of a label at most."""

@@ -8,7 +8,8 @@ import tokenize
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from fungrad.core import backend
+from fungrad.core.backend import CUPY as ON_CUPY
+from fungrad.core.backend import NUMPY as ON_NUMPY
 from fungrad.core.backend import Target
 
 
@@ -46,8 +47,8 @@ class Library(NamedTuple):
         return None
 
 
-NUMPY = Library("NumPy", "numpy", "np", "scipy.special", backend.NUMPY)
-CUPY = Library("CuPy", "cupy", "cp", "cupyx.scipy.special", backend.CUPY)
+NUMPY = Library("NumPy", "numpy", "np", "scipy.special", ON_NUMPY)
+CUPY = Library("CuPy", "cupy", "cp", "cupyx.scipy.special", ON_CUPY)
 
 LIBRARIES = {"numpy": NUMPY, "cupy": CUPY}
 

@@ -6,6 +6,7 @@ import html
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from fungrad import jit
 from fungrad.compile.peak import Peaks, holdings, peaks
 from fungrad.compile.steps import (
     Assign,
@@ -17,12 +18,11 @@ from fungrad.compile.steps import (
     Step,
     filled_by,
 )
-from fungrad.core.errors import api_boundary, describe_source
+from fungrad.extend.packages import api_boundary
+from fungrad.extend.programs import Jitted, check_callable, describe_source
 from fungrad.show.costs import shortened
 from fungrad.show.labels import called
 from fungrad.show.tables import Column, Table, counted, in_bytes, quantity
-from fungrad.transforms.call import check_callable
-from fungrad.transforms.jit import Jitted, jit
 
 WIDTH, HEIGHT = 72, 8
 """Of the chart in text, in characters."""

@@ -9,8 +9,8 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from fungrad.core.paths import flatten_one_level
-from fungrad.core.types import type_of
+from fungrad.extend.trees import flatten_one_level
+from fungrad.extend.types import type_of
 from fungrad.show.bundle import Unprintable
 
 

@@ -7,17 +7,15 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from fungrad import ArrayType, Expr, Tracer, jit
 from fungrad.compile.flow import Choice, ControlFlow, Repeat, Until, handed_on
-from fungrad.core.backend import as_result, namespace, on_host
-from fungrad.core.errors import Source
-from fungrad.core.expr import Expr
 from fungrad.core.float_warnings import at_users_lines
-from fungrad.core.primitive import Primitive, run
-from fungrad.core.tracer import Tracer
-from fungrad.core.types import ArrayType, type_of
+from fungrad.core.primitive import run
+from fungrad.extend import Primitive
+from fungrad.extend.backend import as_result, namespace, on_host
+from fungrad.extend.programs import Jitted, Lowered, Source
+from fungrad.extend.types import type_of
 from fungrad.primitives.cost import Cost, cost
-from fungrad.transforms.jit import Jitted, jit
-from fungrad.transforms.lowered import Lowered
 
 Path = tuple[str, ...]
 """Where an equation is: () in the program itself, ("scan 3", "body") in the body of the loop that is equation 3."""

@@ -8,10 +8,10 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from fungrad.core.errors import InDerivative, Source, describe_source
-from fungrad.core.expr import Equation, Expr
-from fungrad.core.primitive import Primitive
+from fungrad import Equation, Expr
 from fungrad.core.scopes import Scope, scopes_of
+from fungrad.extend import Primitive
+from fungrad.extend.programs import InDerivative, Source, describe_source
 from fungrad.show.folding import Unit, folded
 from fungrad.show.kernels import Group, groups_of
 from fungrad.show.labels import (

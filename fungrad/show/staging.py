@@ -7,17 +7,16 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
+from fungrad import Expr, jit
 from fungrad.compile.emit.python import python_source
 from fungrad.compile.readable import readable
 from fungrad.compile.steps import Schedule
 from fungrad.core.collection import no_collection
-from fungrad.core.errors import api_boundary
-from fungrad.core.expr import Expr
+from fungrad.extend.packages import api_boundary
+from fungrad.extend.programs import Jitted, check_callable
 from fungrad.show.html import expression
 from fungrad.show.labels import called
 from fungrad.show.tables import STYLE, counted, duration, safely
-from fungrad.transforms.call import check_callable
-from fungrad.transforms.jit import Jitted, jit
 
 T = TypeVar("T")
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from fungrad import Equation, Expr
-from fungrad.core.expr import format_expr
 from fungrad.extend.programs import Lowered, Source, describe_source, format_value
 from fungrad.test_util.compare import GLOSSARY
 
@@ -33,11 +32,11 @@ def as_expr(x: Any, label: str) -> Expr:
 
 def lines_of(expr: Expr) -> list[tuple[str, Source | None]]:
     """Return the lines of the text of a program, with the sources of the equations that they are of."""
-    lines = format_expr(expr).splitlines()
+    lines = str(expr).splitlines()
     sources: list[Source | None] = [None]
     sources += [None for value in expr.constants.values() if format_value(value) is None]
     for (primitive, _, _), source in expr.located():
-        below = sum(len(format_expr(x.expr).splitlines()) for x in primitive.parts.values())
+        below = sum(len(str(x.expr).splitlines()) for x in primitive.parts.values())
         sources += [source] * (1 + below)
     return [*zip(lines, [*sources, None], strict=True)]
 
@@ -48,7 +47,7 @@ def _equation(expr: Expr, number: int) -> str:
         return lines_of(expr)[-1][0].strip()
     above = 1 + sum(format_value(value) is None for value in expr.constants.values())
     for primitive, _, _ in expr.equations[:number]:
-        above += 1 + sum(len(format_expr(x.expr).splitlines()) for x in primitive.parts.values())
+        above += 1 + sum(len(str(x.expr).splitlines()) for x in primitive.parts.values())
     text, source = lines_of(expr)[above]
     return f"{text.strip()}\n      at {describe_source(source)}"
 
@@ -155,7 +154,7 @@ def assert_equal_exprs(actual: Any, expected: Any) -> None:
 
 def snapshot_text(expr: Expr) -> str:
     """Return the text of a program that is kept in a file: without addresses of objects."""
-    return re.sub(r" at 0x[0-9a-f]+", "", format_expr(expr)) + "\n"
+    return re.sub(r" at 0x[0-9a-f]+", "", str(expr)) + "\n"
 
 
 def text_difference(expr: Expr, kept: str) -> str:

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fungrad.core.config import setting
+from fungrad import explain_cache_misses
 from fungrad.core.state import chosen
 from fungrad.extend.programs import Jitted
 from fungrad.test_util.compare import GLOSSARY
@@ -25,7 +25,7 @@ class _Noting(contextlib.AbstractContextManager[None]):
     def __enter__(self) -> None:
         self._notes: list[Miss] = []
         self._stack = contextlib.ExitStack()
-        self._stack.enter_context(setting(misses_explained=True))
+        self._stack.enter_context(explain_cache_misses(True))
         self._stack.enter_context(chosen(noted, lambda outer: (*outer, self._notes)))
 
     def __exit__(self, kind: object, *_: object) -> None:
