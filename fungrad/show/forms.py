@@ -9,15 +9,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fungrad.core.primitive import Primitive
-from fungrad.core.types import ArrayType, is_half
-from fungrad.primitives.contraction import DotGeneral
-from fungrad.primitives.dynamic import DynamicUpdateSlice
-from fungrad.primitives.elementwise import Cast, neg
-from fungrad.primitives.indexing import UFUNCS, Gather, Scatter, Update, UpdateSlice
+from fungrad import ArrayType
+from fungrad.extend import Primitive
+from fungrad.extend.operations import (
+    UFUNCS,
+    Cast,
+    DotGeneral,
+    DynamicUpdateSlice,
+    Function,
+    Gather,
+    Iota,
+    ReduceSum,
+    Scatter,
+    Update,
+    UpdateSlice,
+)
+from fungrad.extend.types import is_half
+from fungrad.primitives.elementwise import neg
+from fungrad.primitives.indexed import IndexedUpdate
 from fungrad.primitives.scipy_ufunc import SpecialFunction
-from fungrad.primitives.shaping import Iota, ReduceSum
-from fungrad.primitives.ufunc import Function
 from fungrad.show.bundle import Bundle, Unprintable
 
 ATOM, PRODUCT, SUM, COMPARISON = 10, 7, 6, 4
@@ -179,6 +189,7 @@ FORMS: dict[type[Primitive], Form] = {
     ReduceSum: _sum,
     Scatter: _scatter,
     DynamicUpdateSlice: _update,
+    IndexedUpdate: _update,
     UpdateSlice: _update,
 }
 """Primitives that NumPy's indexing and methods are written for."""
