@@ -128,6 +128,12 @@ __all__ += ["to_source"]
 _are_in("show")
 __all__ += ["sparse_hessian", "sparse_jacobian", "sparsity"]
 _are_in("patterns.jacobian")
+__all__ += ["hessian_diagonal"]
+_are_in("patterns.diagonal")
+__all__ += ["fvp", "gnvp"]
+_are_in("products.curvature")
+__all__ += ["linear_operator"]
+_are_in("products.operators")
 __all__ += ["ShapeDtypeStruct", "eval_shape", "make_expr", "make_jaxpr", "typeof"]
 _are_in("transforms.abstract")
 __all__ += ["jvp", "linear_transpose", "linearize", "vjp"]

@@ -68,6 +68,10 @@ from fungrad.show import to_source as to_source
 from fungrad.patterns.jacobian import sparse_hessian as sparse_hessian
 from fungrad.patterns.jacobian import sparse_jacobian as sparse_jacobian
 from fungrad.patterns.jacobian import sparsity as sparsity
+from fungrad.patterns.diagonal import hessian_diagonal as hessian_diagonal
+from fungrad.products.curvature import fvp as fvp
+from fungrad.products.curvature import gnvp as gnvp
+from fungrad.products.operators import linear_operator as linear_operator
 from fungrad.transforms.abstract import ShapeDtypeStruct as ShapeDtypeStruct
 from fungrad.transforms.abstract import eval_shape as eval_shape
 from fungrad.transforms.abstract import make_expr as make_expr

@@ -45,6 +45,10 @@ EXCEPTIONS = {
     ("fungrad.core.tracer", "fungrad.show.html"): "a notebook asks a tracer how it looks",
     ("fungrad", "fungrad.reading"): "transforms read functions once they run some",
     (
+        "fungrad.transforms.chunks",
+        "fungrad.programs.loops.loops",
+    ): "the chunks of a traced batch are a loop of the program",
+    (
         "fungrad.transforms.jit",
         "fungrad.show.html",
     ): "a notebook asks a jitted function how it looks",

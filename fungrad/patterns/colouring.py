@@ -232,3 +232,15 @@ def _needed(
         ]
         side = 0 if having[0].max() * REVERSE >= having[1].max() else 1
         used[side][having[side].argmax()] = True
+
+
+def apart_from_neighbours(pattern: Any) -> Indices:
+    """Return colours of the vertices of a symmetric matrix such that neighbours have different ones."""
+    neighbours, colours = _lists(pattern), [NONE] * pattern.shape[0]
+    for v in np.argsort(-np.diff(pattern.indptr), kind="stable").tolist():
+        forbidden = 0
+        for w in neighbours[v]:
+            if colours[w] >= 0:
+                forbidden |= 1 << colours[w]
+        colours[v] = (~forbidden & (forbidden + 1)).bit_length() - 1
+    return np.array(colours, np.int64)

@@ -17,13 +17,13 @@ from fungrad.core.nesting import trace_of
 from fungrad.core.tracer import Tracer
 from fungrad.core.transformed import transformed
 from fungrad.core.types import is_half, kind_of, type_of
-from fungrad.patterns.colouring import colouring
 from fungrad.patterns.index_sets import TooDense
 from fungrad.patterns.plans import Plan, detected, has_no_forward_mode, plan_for
 from fungrad.patterns.walk import DenseError
 from fungrad.scipy.sparse.arrays import SparseArray
 from fungrad.transforms.autodiff import linear_transpose, linearize
 from fungrad.transforms.call import check_callable, name_of
+from fungrad.transforms.chunks import ChunkSize, check_chunk_size
 from fungrad.transforms.grad import grad
 from fungrad.transforms.jacobian import _check_result, _partial
 from fungrad.transforms.vmap import vmap
@@ -43,7 +43,7 @@ def sparse_jacobian(
     holomorphic: bool = False,
     mode: str = "auto",
     format: str = "csr",
-    chunk_size: int | str | None = None,
+    chunk_size: ChunkSize = None,
 ) -> Callable[..., Any]:
     """Return the function that computes the Jacobian of `fun` as a sparse matrix, from a few products.
 
@@ -105,7 +105,7 @@ def sparse_jacobian(
     """
     check_callable(fun, "sparse_jacobian")
     label = f"sparse_jacobian({name_of(fun)})"
-    _check_options(label, mode, format)
+    _check_options(label, mode, format, chunk_size)
     given = None if pattern is None else _Given(pattern, mode, False, label)
 
     @transformed(
@@ -133,7 +133,7 @@ def sparse_hessian(
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     format: str = "csr",
-    chunk_size: int | str | None = None,
+    chunk_size: ChunkSize = None,
 ) -> Callable[..., Any]:
     """Return the function that computes the Hessian of `fun` as a sparse matrix, from a few products.
 
@@ -172,7 +172,7 @@ def sparse_hessian(
     """
     check_callable(fun, "sparse_hessian")
     label = f"sparse_hessian({name_of(fun)})"
-    _check_options(label, "auto", format)
+    _check_options(label, "auto", format, chunk_size)
     given = None if pattern is None else _Given(pattern, "auto", True, label)
 
     @transformed(sparse_hessian, fun, pattern, argnums, has_aux, format, chunk_size)
@@ -237,7 +237,8 @@ def sparsity(
     return pattern_function
 
 
-def _check_options(label: str, mode: str, format: str) -> None:
+def _check_options(label: str, mode: str, format: str, chunk_size: Any) -> None:
+    check_chunk_size(chunk_size, label)
     if mode not in MODES:
         raise ValueError(f"{label}: mode is one of {list(MODES)}, got {mode!r}")
     if format not in FORMATS:
@@ -256,7 +257,6 @@ def _matrix(plan: Plan, push: Any, chosen: Any, value: Any, format: str, chunk_s
     """Return the matrix of which the linear function `push` gives products."""
     products: list[Any] = []
     trace = trace_of(tree.leaves(push))
-    options = {} if chunk_size is None else {"chunk_size": chunk_size}
     for backward, vectors in enumerate((chosen, value)):
         if not plan.colouring.counts[backward]:
             continue
@@ -267,7 +267,7 @@ def _matrix(plan: Plan, push: Any, chosen: Any, value: Any, format: str, chunk_s
         ):  # run at once, what is made of constants alone would be as large as the products
             seeds = [trace.lift(seed) for seed in seeds]
         apply = (lambda ct: linear_transpose(push, chosen)(ct)[0]) if backward else push
-        found = tree.leaves(vmap(apply, **options)(tree.unflatten(structure, seeds)))
+        found = tree.leaves(vmap(apply, chunk_size=chunk_size)(tree.unflatten(structure, seeds)))
         count = plan.colouring.counts[backward]
         parts = [x.reshape((count, x.size // count)) for x in found]
         products.append((parts[0] if len(parts) == 1 else fnp.concatenate(parts, 1)).reshape(-1))
@@ -278,7 +278,8 @@ def _matrix(plan: Plan, push: Any, chosen: Any, value: Any, format: str, chunk_s
     if is_half(flat.dtype):  # of which SciPy has no sparse arrays
         flat = flat.astype(np.float32)
     places, pattern = plan.colouring.places, plan.pattern
-    if type(flat) is Tracer:
+    is_traced = type(flat) is Tracer
+    if is_traced:
         return SparseArray(flat[places], plan.structure, format)
     if format == "coo":
         whole = plan.structure
@@ -314,7 +315,7 @@ class _Given:
 
     @functools.cache  # noqa: B019 - there are few modes
     def _plan(self, mode: str) -> Plan:
-        return Plan(self.pattern, colouring(self.pattern, mode, self.symmetric))
+        return Plan(self.pattern, mode, self.symmetric)
 
     def plan(self, push: Any) -> Plan:
         """Return the plan for a derivative; raise if the shape is another."""

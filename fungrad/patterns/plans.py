@@ -17,7 +17,7 @@ from fungrad.core.expr import Expr
 from fungrad.core.state import holding
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType
-from fungrad.patterns.colouring import Colouring, colouring
+from fungrad.patterns.colouring import Colouring, apart_from_neighbours, colouring
 from fungrad.patterns.index_sets import LARGEST, TooDense, identity, stacked
 from fungrad.patterns.walk import Known, Walk
 from fungrad.programs.analysis import reaches
@@ -31,10 +31,21 @@ _plans: LRUCache[list[Any]] = LRUCache(maxsize=512)
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Plan:
-    """A pattern, a boolean matrix in CSR format without duplicates, and a colouring of it."""
+    """A pattern, a boolean matrix in CSR format without duplicates, and how its entries are had."""
 
     pattern: Any
-    colouring: Colouring
+    mode: str
+    symmetric: bool
+
+    @functools.cached_property
+    def colouring(self) -> Colouring:
+        """Which columns and rows share a product."""
+        return colouring(self.pattern, self.mode, self.symmetric)
+
+    @functools.cached_property
+    def neighbour_colours(self) -> np.ndarray[Any, Any]:
+        """Colours of columns such that no entry off the diagonal joins two of one colour."""
+        return apart_from_neighbours(self.pattern)
 
     @functools.cached_property
     def structure(self) -> Structure:
@@ -82,7 +93,7 @@ def plan_for(push: Derivative, mode: str, symmetric: bool) -> Plan:
     if symmetric:
         pattern = pattern + pattern.T
     pattern.sort_indices()
-    plan = Plan(pattern, colouring(pattern, mode, symmetric))
+    plan = Plan(pattern, mode, symmetric)
     known.insert(0, (constants, plan))
     del known[8:]
     return plan

@@ -15,6 +15,7 @@ from fungrad.core.transformed import transformed
 from fungrad.core.types import kind_of, type_of
 from fungrad.transforms.autodiff import jvp, linearize, vjp
 from fungrad.transforms.call import Argnums, argument_types, check_callable, name_of
+from fungrad.transforms.chunks import ChunkSize, check_chunk_size
 from fungrad.transforms.grad import differentiable, grad
 from fungrad.transforms.signatures import P
 from fungrad.transforms.vmap import vmap
@@ -59,6 +60,25 @@ def _basis(leaves: Sequence[Any]) -> list[np.ndarray]:
     return rows
 
 
+def _along_basis(
+    linear: Callable[[Any], Any], leaves: Sequence[Any], structure: Any, out_axis: int, chunk: Any
+) -> Any:
+    """Return what a linear function gives along all directions of a basis, which are stacked along an axis."""
+    if chunk is None:
+        return vmap(linear, out_axes=out_axis)(tree.unflatten(structure, _basis(leaves)))
+    types = [type_of(x) for x in leaves]
+    total = sum(t.size for t in types)
+
+    def along(number: Any) -> Any:  # in place of the whole basis, which is a square matrix
+        one, start, direction = number == np.arange(total), 0, []
+        for t in types:
+            direction.append(one[start : start + t.size].reshape(t.shape).astype(t.dtype))
+            start += t.size
+        return linear(tree.unflatten(structure, direction))
+
+    return vmap(along, out_axes=out_axis, chunk_size=chunk)(np.arange(total))
+
+
 def _split_rows(x: Any, leaves: Sequence[Any], axis: int) -> list[Any]:
     """Cut the axis of all basis directions of `x` into the shapes of the leaves."""
     parts, start = [], 0
@@ -77,6 +97,7 @@ def jacfwd(
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
+    chunk_size: ChunkSize = None,
 ) -> Callable[..., Any]: ...
 @overload
 def jacfwd(
@@ -84,6 +105,7 @@ def jacfwd(
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
+    chunk_size: ChunkSize = None,
 ) -> Callable[P, Any]: ...
 @api_boundary
 def jacfwd(
@@ -91,11 +113,12 @@ def jacfwd(
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
+    chunk_size: ChunkSize = None,
 ) -> Callable[..., Any]:
     """Return the function that computes the Jacobian of `fun`, a column at a time (forward mode).
 
     Best for functions with more results than arguments. Parameters are those of `grad`, but `fun` may
-    return arrays of any shape and pytrees of them.
+    return arrays of any shape and pytrees of them; `chunk_size` is how many columns are computed at once, as of `vmap`.
 
     Returns
     -------
@@ -112,9 +135,10 @@ def jacfwd(
            [0., 4.]])
     """
     check_callable(fun, "jacfwd")
+    check_chunk_size(chunk_size, "jacfwd")
     label = f"jacfwd({name_of(fun)})"
 
-    @transformed(jacfwd, fun, argnums, has_aux, holomorphic)
+    @transformed(jacfwd, fun, argnums, has_aux, holomorphic, chunk_size)
     def jacobian_function(*args: Any, **kwargs: Any) -> Any:
         of_chosen, chosen = _partial(fun, argnums, args, kwargs, label, holomorphic)
         leaves, structure = tree.flatten(chosen)
@@ -126,8 +150,7 @@ def jacfwd(
                     "holomorphic, or use jacrev for real functions of complex arguments"
                 )
         _, push, *aux = linearize(of_chosen, chosen, has_aux=has_aux)
-        directions = tree.unflatten(structure, _basis(leaves))
-        columns = vmap(push, out_axes=-1)(directions)
+        columns = _along_basis(push, leaves, structure, -1, chunk_size)
         result = tree.map(
             lambda c: tree.unflatten(structure, _split_rows(c, leaves, len(c.shape) - 1)), columns
         )
@@ -143,6 +166,7 @@ def jacrev(
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
+    chunk_size: ChunkSize = None,
 ) -> Callable[..., Any]: ...
 @overload
 def jacrev(
@@ -151,6 +175,7 @@ def jacrev(
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
+    chunk_size: ChunkSize = None,
 ) -> Callable[P, Any]: ...
 @api_boundary
 def jacrev(
@@ -159,11 +184,13 @@ def jacrev(
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
+    chunk_size: ChunkSize = None,
 ) -> Callable[..., Any]:
     """Return the function that computes the Jacobian of `fun`, a row at a time (reverse mode).
 
     Best for functions with more arguments than results. Parameters are those of `grad`, but `fun` may
-    return arrays of any shape and pytrees of them. `jacobian` is another name for this.
+    return arrays of any shape and pytrees of them; `chunk_size` is how many rows are computed at once, as of `vmap`.
+    `jacobian` is another name for this.
 
     Returns
     -------
@@ -180,9 +207,10 @@ def jacrev(
            [2., 5.]])
     """
     check_callable(fun, "jacrev")
+    check_chunk_size(chunk_size, "jacrev")
     label = f"jacrev({name_of(fun)})"
 
-    @transformed(jacrev, fun, argnums, has_aux, holomorphic, allow_int)
+    @transformed(jacrev, fun, argnums, has_aux, holomorphic, allow_int, chunk_size)
     def jacobian_function(*args: Any, **kwargs: Any) -> Any:
         of_chosen, chosen = _partial(fun, argnums, args, kwargs, label, holomorphic, allow_int)
         structure = tree.structure(chosen)
@@ -190,7 +218,7 @@ def jacrev(
         out_leaves, out_structure = tree.flatten(value)
         for x in out_leaves:
             _check_result(type_of(x), holomorphic, label)
-        (rows,) = vmap(pull)(tree.unflatten(out_structure, _basis(out_leaves)))
+        (rows,) = _along_basis(pull, out_leaves, out_structure, 0, chunk_size)
         by_argument = [_split_rows(r, out_leaves, 0) for r in tree.leaves(rows)]
         result = tree.unflatten(
             out_structure,
@@ -224,6 +252,7 @@ def hessian(
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
+    chunk_size: ChunkSize = None,
 ) -> Callable[..., Any]: ...
 @overload
 def hessian(
@@ -231,6 +260,7 @@ def hessian(
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
+    chunk_size: ChunkSize = None,
 ) -> Callable[P, Any]: ...
 @api_boundary
 def hessian(
@@ -238,10 +268,11 @@ def hessian(
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
+    chunk_size: ChunkSize = None,
 ) -> Callable[..., Any]:
     """Return the function that computes the Hessian of `fun`, forward over reverse.
 
-    Parameters are those of `grad`.
+    Parameters are those of `grad`; `chunk_size` is how many columns are computed at once, as of `vmap`.
 
     Returns
     -------
@@ -257,7 +288,8 @@ def hessian(
     array([[ 6.,  0.],
            [ 0., 12.]])
     """
-    return jacfwd(jacrev(fun, argnums, has_aux, holomorphic), argnums, has_aux, holomorphic)
+    rows = jacrev(fun, argnums, has_aux, holomorphic)
+    return jacfwd(rows, argnums, has_aux, holomorphic, chunk_size)
 
 
 @api_boundary

@@ -35,6 +35,7 @@ from fungrad.transforms.call import (
     rewrite,
     run_on_values,
 )
+from fungrad.transforms.chunks import ChunkSize, check_chunk_size, in_chunks
 from fungrad.transforms.lane_programs import Numbers
 from fungrad.transforms.lanes import Lanes, Way
 from fungrad.transforms.signatures import P, R
@@ -50,6 +51,7 @@ def vmap(
     axis_size: int | None = None,
     spmd_axis_name: Hashable = None,
     sum_match: bool = False,
+    chunk_size: ChunkSize = None,
 ) -> Callable[..., Any]: ...
 @overload
 def vmap(
@@ -60,6 +62,7 @@ def vmap(
     axis_size: int | None = None,
     spmd_axis_name: Hashable = None,
     sum_match: bool = False,
+    chunk_size: ChunkSize = None,
 ) -> Callable[P, R]: ...
 @api_boundary
 def vmap(
@@ -70,6 +73,7 @@ def vmap(
     axis_size: int | None = None,
     spmd_axis_name: Hashable = None,
     sum_match: bool = False,
+    chunk_size: ChunkSize = None,
 ) -> Callable[..., Any]:
     """Return the function that maps `fun` over an axis of its arguments, in one vectorised call.
 
@@ -95,12 +99,18 @@ def vmap(
         Length of the mapped axis; needed only if no argument is mapped.
     spmd_axis_name, sum_match
         Accepted for JAX's sake; must be None and False.
+    chunk_size
+        How many calls are computed at once, one chunk after the other, so that memory is needed for these alone; by default all.
+        "auto" takes as many as a quarter of the free memory has room for. Where something is traced, as under `jit`, the chunks are a
+        loop, as of `fungrad.lax.map`.
 
     Raises
     ------
     ValueError
         If mapped axes differ in length, an axis is out of range, nothing is mapped and `axis_size` is
         not given, or results of calls that go different ways differ in tree or shape.
+    TypeError
+        If `chunk_size` is none of the above.
     ConcretizationError
         If calls that communicate across a named axis would go different ways.
 
@@ -118,19 +128,22 @@ def vmap(
     array([ 1, 10, 10,  3])
     """
     check_callable(fun, "vmap")
-    _check_options(axis_name, spmd_axis_name, sum_match)
+    _check_options(axis_name, spmd_axis_name, sum_match, chunk_size)
     label = f"vmap({name_of(fun)})" if axis_name is None else f"vmap({name_of(fun)}, {axis_name!r})"
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
     if isinstance(in_axes, Mapping):
         raise axes_by_name(fun, in_axes, label)
 
-    @transformed(vmap, fun, in_axes, out_axes, axis_name, axis_size)
+    @transformed(vmap, fun, in_axes, out_axes, axis_name, axis_size, None, False, chunk_size)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         leaves, structure = tree.flatten((args, kwargs))
         types = argument_types(leaves, args, kwargs, label)
         axes = _axes_of(types, in_axes, label, args, kwargs)
         size = _batch_size(types, axes, axis_size, label, (args, kwargs))
+        if chunk_size is not None and size:
+            batch = leaves, structure, axes, size, out_axes
+            return in_chunks(vmap, fun, chunk_size, *batch, label)
         # As they are now: the function may write to them by another name.
         batches = [
             lifted(snapshot(as_operand(x)))
@@ -210,7 +223,12 @@ def _program(trace: Lanes, outputs: Sequence[int], targets: tuple[int | None, ..
     return made
 
 
-def _check_options(axis_name: Any, spmd_axis_name: Any, sum_match: bool) -> None:
+def _check_options(axis_name: Any, spmd_axis_name: Any, sum_match: bool, chunk_size: Any) -> None:
+    check_chunk_size(chunk_size, "vmap")
+    if chunk_size is not None and axis_name is not None:
+        raise ValueError(
+            "vmap: calls in chunks cannot work across all calls: leave out axis_name or chunk_size"
+        )
     if spmd_axis_name is not None:
         raise ValueError("vmap: spmd_axis_name must be None: there is no sharding here")
     if sum_match:

@@ -1,0 +1,1 @@
+"""Products with matrices of derivatives that are never formed."""
