@@ -2,6 +2,8 @@
 
 All are NumPy's by default. Like other settings they hold in a `with` block, for the thread or task that enters it, or for the process, by
 `fungrad.config.update`; a jitted function has a program of its own for each choice.
+
+Design: docs/design/34-types-settings-conventions.md.
 """
 
 from __future__ import annotations

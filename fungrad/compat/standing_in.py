@@ -3,6 +3,8 @@
 The package has its modules laid out as the library has them, in a package of their own: of ``library`` and ``ours.modules``,
 ``ours/modules/__init__.py`` is ``library`` and ``ours/modules/numpy.py`` is ``library.numpy``. Each keeps the name that it has
 in fungrad, so that its frames count as fungrad's own and its functions are pickled as what they are.
+
+Design: docs/design/35-other-libraries-programs.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Control flow of primitives that hold programs, for the compiler: by choice, row by row, or while.
 
 A primitive says it by `Primitive.control_flow`. The programs are given as their equations, so that the compiler sees them.
+
+Design: docs/design/21-loops-in-schedules.md.
 """
 
 from __future__ import annotations

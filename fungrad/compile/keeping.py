@@ -5,6 +5,8 @@ operations, and the whole process can keep it. But a program may hold functions 
 rule that is traced later, a policy. These close over arrays, and a cache that held on to them would keep
 the arrays for ever. So what belongs to such a function is kept by an object of ours that goes when the function
 goes; where there is none, it is made anew each time.
+
+Design: docs/design/15-keeping-programs.md.
 """
 
 from __future__ import annotations

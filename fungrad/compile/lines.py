@@ -3,6 +3,8 @@
 NumPy warns of the line that runs, and Python shows it in tracebacks; both read the table of lines of the code. So the functions of
 a program get a table of the user's lines, which costs nothing when they run. A code object has one file: where a function was recorded
 in several, or calls functions that are written in Python, NumPy is asked to call fungrad instead (`core/float_warnings.py`).
+
+Design: docs/design/08-lines-and-warnings.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""From a program to something that runs on arrays."""
+"""From a program to something that runs on arrays.
+
+Design: docs/design/20-printing-python.md.
+"""
 
 from __future__ import annotations
 

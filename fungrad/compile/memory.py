@@ -1,4 +1,7 @@
-"""Shared memory of a program's variables, and its lifetime, which decide where to overwrite."""
+"""Shared memory of a program's variables, and its lifetime, which decide where to overwrite.
+
+Design: docs/design/19-schedules.md.
+"""
 
 from __future__ import annotations
 

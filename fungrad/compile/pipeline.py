@@ -2,6 +2,8 @@
 
 The first passes make a smaller program of any, once. The others prepare it for a way of compiling it, before each schedule, and
 the programs of its loops and branches likewise.
+
+Design: docs/design/19-schedules.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""From a program to the steps that run it: here all decisions are made."""
+"""From a program to the steps that run it: here all decisions are made.
+
+Design: docs/design/19-schedules.md.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@ A program runs by calls of NumPy's functions at first. Once these have taken abo
 background (`budget.py` says when) or at once (`core.config.compilation`). A program with kernels computes nothing but its results. So when one cannot go on (an argument is
 not as it was, a floating-point error has come up), all of it is computed again by NumPy's functions; and a loop that Python is still running
 when its machine code is there is left, for that to begin anew.
+
+Design: docs/design/22-kernels.md.
 """
 
 from __future__ import annotations

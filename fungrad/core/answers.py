@@ -3,6 +3,8 @@
 Under `jit` arguments have no values, so that one program serves all. Where Python cannot do without one (``if x > 0``), the function can be
 traced for the arguments of one call: each question is computed from these, and noted. The program is then right for whatever arguments give
 the same answers (`transforms/guards.py`). What nobody needs to know is not answered: programs stay as general as they can be.
+
+Design: docs/design/03-guards-and-lanes.md.
 """
 
 from __future__ import annotations

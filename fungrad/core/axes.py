@@ -2,6 +2,8 @@
 
 A collective, such as `psum`, works across the calls of one such `vmap`. It is never run: applied to arrays
 alone, it is recorded in the trace of that `vmap`, which replaces it by an operation along the axis.
+
+Design: docs/design/17-named-axes-and-processes.md.
 """
 
 from __future__ import annotations

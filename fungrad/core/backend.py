@@ -1,6 +1,8 @@
 """Array libraries: the one a primitive runs on, facts about its arrays, conversions between them.
 
 Code asks for a fact by its name (`Target`), and never which library it is.
+
+Design: docs/design/37-numpy-and-cupy.md.
 """
 
 from __future__ import annotations

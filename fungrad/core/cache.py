@@ -4,6 +4,8 @@ No lock protects it. An interrupt can arrive between any two instructions, and a
 stop every other thread, as one that was closed when a process forked stops the child. Instead, each
 step is one operation on a dict, after which the cache is valid; what follows from the entries (their
 number, their weight) is counted when it is needed.
+
+Design: docs/design/07-state-survives-interrupts.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Captures of a traced function: arrays, numbers and tracers of other traces become inputs.
 
 Arrays are copied: NumPy tells neither who else looks at one nor when somebody writes to it.
+
+Design: docs/design/06-captured-arrays-are-copied.md.
 """
 
 from __future__ import annotations

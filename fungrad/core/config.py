@@ -1,4 +1,7 @@
-"""Settings: for the process, and others within a `with` block of a thread or task."""
+"""Settings: for the process, and others within a `with` block of a thread or task.
+
+Design: docs/design/34-types-settings-conventions.md.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 Under `jit` and `vmap` the arguments have no values, but a table made by ``fnp.arange(3)``, or what is
 computed from arrays the function closes over, does. Nothing is computed unless Python asks.
+
+Design: docs/design/05-values-on-demand.md.
 """
 
 from __future__ import annotations

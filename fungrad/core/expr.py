@@ -1,4 +1,7 @@
-"""The program that tracing records and transforms rewrite, and how it is shown to people."""
+"""The program that tracing records and transforms rewrite, and how it is shown to people.
+
+Design: docs/design/09-programs-are-integers.md.
+"""
 
 from __future__ import annotations
 

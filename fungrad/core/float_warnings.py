@@ -3,6 +3,8 @@
 What is recorded runs later, when the user's line is over, and NumPy would name a line of fungrad. So while a program runs NumPy is
 asked to call `_warn` where it would warn, which finds the equation that is running and where it was recorded. Warnings that
 the user has switched off, or has made errors of, stay as they are.
+
+Design: docs/design/08-lines-and-warnings.md.
 """
 
 from __future__ import annotations

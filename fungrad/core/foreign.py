@@ -1,4 +1,7 @@
-"""Objects of other libraries: those with a counterpart in fungrad, and those with rules of their own."""
+"""Objects of other libraries: those with a counterpart in fungrad, and those with rules of their own.
+
+Design: docs/design/24-numpys-face.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The user's frame of the stack, and the code of the line that runs there."""
+"""The user's frame of the stack, and the code of the line that runs there.
+
+Design: docs/design/08-lines-and-warnings.md.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 No tracer takes part in ``rng.normal()``, so nothing is recorded. What tells is the state of the generators that the
 function can reach, before it is traced and after.
+
+Design: docs/design/07-state-survives-interrupts.md.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Types and primitives are compared on every recorded equation and are part of every cache key.
 Interning them makes both as cheap as Python offers. Instances are held weakly, so nothing here
 grows without bound; a bounded strong cache in front keeps construction of recent ones fast.
+
+Design: docs/design/09-programs-are-integers.md.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 The lattice is that of JAX's documentation ("Type promotion semantics"): several operands take the least dtype that is above all of theirs.
 Python numbers, and what is computed of them alone, are of no dtype but of a kind: integers below uint8 and int8, floating-point
 numbers above all integers and below bfloat16 and float16, complex numbers above all of these and below complex64.
+
+Design: docs/design/34-types-settings-conventions.md.
 """
 
 from __future__ import annotations

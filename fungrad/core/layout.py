@@ -2,6 +2,8 @@
 
 A layout is "C" for an array whose last axis is the fastest and that has no gaps, as nearly all have; else it is
 its strides, counted in elements; None if it is not known.
+
+Design: docs/design/26-layouts-masks-dtypes.md.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Hooks are where a trace is opened or a program compiled, which take a hundred times as long as asking whether somebody observes. Programs that
 run look at nothing: while somebody observes, the setting `profiled` has jitted functions take the way by which they are observed.
+
+Design: docs/design/36-showing-programs.md.
 """
 
 from __future__ import annotations

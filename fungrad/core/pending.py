@@ -1,4 +1,7 @@
-"""Computing pending equations of a trace with values when Python asks."""
+"""Computing pending equations of a trace with values when Python asks.
+
+Design: docs/design/05-values-on-demand.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The interface of a trace for its tracers and the functions applied to them."""
+"""The interface of a trace for its tracers and the functions applied to them.
+
+Design: docs/design/04-one-tracer-and-levels.md.
+"""
 
 from __future__ import annotations
 

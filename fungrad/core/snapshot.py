@@ -2,6 +2,8 @@
 
 Recording is lazy, and NumPy neither tells who else looks at an array's memory nor when somebody writes to it. So
 what a program will read has to be copied when it is recorded, but for arrays that nobody may write to.
+
+Design: docs/design/06-captured-arrays-are-copied.md.
 """
 
 from __future__ import annotations

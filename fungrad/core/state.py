@@ -4,6 +4,8 @@ All such state is in context variables made here, so threads and tasks have thei
 But an exception can arrive between any two instructions (Ctrl-C, a timer's signal), also in the blocks'
 own code, so no block can promise to reset. Instead, each call from outside keeps the context it started with, and
 where an exception passes, everything is put back to that: see `api_boundary` in `core/errors.py`.
+
+Design: docs/design/07-state-survives-interrupts.md.
 """
 
 from __future__ import annotations

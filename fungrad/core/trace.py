@@ -7,6 +7,8 @@ are captured like any array the function closes over. That is all that keeps nes
 
 Recording is lazy. Under `grad` and its kin the arguments have values, but nothing is computed
 until Python asks for a value; then all pending equations are run once and their values kept.
+
+Design: docs/design/04-one-tracer-and-levels.md.
 """
 
 from __future__ import annotations

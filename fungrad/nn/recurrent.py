@@ -5,6 +5,8 @@ A cell is a function ``cell(params, carry, x)`` that returns the next carry and 
 
 Shapes are spelled in letters: I inputs and H hidden units. Weights are multiplied from the right, ``x @ w``: PyTorch's
 are their transposes, with gates in the same order.
+
+Design: docs/design/31-lax-and-networks.md.
 """
 
 from __future__ import annotations

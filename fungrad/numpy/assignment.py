@@ -1,4 +1,7 @@
-"""Assignment to elements of tracers: permissions, and the arrays that change."""
+"""Assignment to elements of tracers: permissions, and the arrays that change.
+
+Design: docs/design/25-assignment-and-views.md.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 `implements(np.f)` declares what `np.f` does when an argument is a tracer. From the one declaration follow
 `fungrad.numpy.f` (NumPy's own function when no argument is a tracer) and what `np.f` itself does with
 tracers, through NumPy's protocols `__array_ufunc__` and `__array_function__`.
+
+Design: docs/design/24-numpys-face.md.
 """
 
 from __future__ import annotations

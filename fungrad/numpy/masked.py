@@ -5,6 +5,8 @@ How many elements it has is not known either, so it is no array. But the commone
 array, with 1 in place of those left out so that nothing is computed (or differentiated) from them, until
 it is assigned through the same mask or reduced. Anything else asks for the mask: the elements are taken of its value, as `vmap` has one
 for each call, or it is the error that `x[mask]` would be.
+
+Design: docs/design/26-layouts-masks-dtypes.md.
 """
 
 from __future__ import annotations

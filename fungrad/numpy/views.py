@@ -18,6 +18,8 @@ Without axes there are, as in NumPy, scalars and arrays. Arithmetic, reductions 
 change, and what is made of them, as by `atleast_1d`, is no view of them. Arrays are views, as ``x[0, ...]``, and
 what functions give that make an array in any case, as ``zeros(())`` and `where`; their `memory` is always set. An argument
 without axes counts as a scalar: one cannot tell which it is, and must not change either.
+
+Design: docs/design/25-assignment-and-views.md.
 """
 
 from __future__ import annotations

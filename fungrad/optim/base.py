@@ -3,6 +3,8 @@
 A transformation is a pair of functions. ``init(params)`` makes a state; ``update(updates, state, params)`` returns other
 updates and the next state. Both are pure, and all they hold is pytrees of arrays, so they can be jitted, mapped and carried
 through loops. Names, order of arguments and numbers are those of optax (DeepMind, https://github.com/google-deepmind/optax).
+
+Design: docs/design/31-lax-and-networks.md.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Each has two rules for batches. `over` is the one for the axis that it names: it makes of it an operation
 along axis 0. `batch` is for any other axis, as of any primitive. Derivatives are those of the sum over all
 calls of whatever is differentiated, as in JAX: a value that all calls share collects the cotangents of all.
+
+Design: docs/design/17-named-axes-and-processes.md.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ A patch of x is what a place i of y sees: its c times k numbers. With the patche
 are products of matrices, which BLAS computes (K. Chellapilla, S. Puri, P. Simard, "High performance
 convolutional neural networks for document processing", 2006). The matrix is made in blocks that stay in
 the cache, in row order of whichever of channels and places lie closest in memory.
+
+Design: docs/design/11-dynamic-slices-convolutions-windows.md.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 The workhorses of loops: the program of a loop's body reads and writes at the loop's counter, so the
 elements written are not copied, and neither is what is around them.
+
+Design: docs/design/11-dynamic-slices-convolutions-windows.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Integrals over intervals whose ends are arrays."""
+"""Integrals over intervals whose ends are arrays.
+
+Design: docs/design/30-distributions-and-filters.md.
+"""
 
 from __future__ import annotations
 

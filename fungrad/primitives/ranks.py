@@ -4,6 +4,8 @@ Outside of it all processes have the same values, and the cotangents there are t
 differ, and derivatives are those of the sum over all processes, as across the calls of `vmap`. So what enters and what
 leaves are primitives of their own, each the transpose of its counterpart: `Part` and `Whole` of what is divided, `Spread` and
 `Total` of what all are given, `Agreed` and `Lone` of what all have computed.
+
+Design: docs/design/17-named-axes-and-processes.md.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Windows over several axes are windows along one after the other: sums and extrema of sums and extrema.
 So a window of n by n elements costs 2 n operations and not n * n.
+
+Design: docs/design/11-dynamic-slices-convolutions-windows.md.
 """
 
 from __future__ import annotations

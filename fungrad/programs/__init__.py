@@ -1,1 +1,4 @@
-"""Primitives that hold programs, and call functions of the user's while they run."""
+"""Primitives that hold programs, and call functions of the user's while they run.
+
+Design: docs/design/12-primitives-that-hold-programs.md.
+"""

@@ -3,6 +3,8 @@
 A primitive that holds programs is made anew in each call of a transformed function, like any other
 equation. For the programs made of the trace to be found again it has to be the same object each time;
 so whatever is made here is kept in the cache of `transforms/call.py`.
+
+Design: docs/design/12-primitives-that-hold-programs.md.
 """
 
 from __future__ import annotations

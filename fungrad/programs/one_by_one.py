@@ -1,4 +1,7 @@
-"""Batches of computations that can only be run one call at a time."""
+"""Batches of computations that can only be run one call at a time.
+
+Design: docs/design/27-programs-within-programs.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Samplers as compiled functions of arrays: one for each function, shape and dtype."""
+"""Samplers as compiled functions of arrays: one for each function, shape and dtype.
+
+Design: docs/design/33-random-numbers.md.
+"""
 
 from __future__ import annotations
 

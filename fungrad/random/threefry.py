@@ -5,6 +5,8 @@ Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011. Layouts are those 
 element n is the block of counter n, and the one that JAX had before, in which the counters of two halves are a block.
 
 Here keys are arrays of two words, and computed with are arrays of one axis at least: NumPy warns where scalars overflow.
+
+Design: docs/design/33-random-numbers.md.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 The equations are run, all results are kept, and the rules of `reverse.py` pull the cotangent back on arrays instead of on
 tracers. It is what takes least time if the gradient is asked for once.
+
+Design: docs/design/14-first-gradients-and-structures.md.
 """
 
 from __future__ import annotations

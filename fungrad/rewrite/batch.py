@@ -1,4 +1,7 @@
-"""Batches: the loop that runs a program's equations on batches, and functions built on it."""
+"""Batches: the loop that runs a program's equations on batches, and functions built on it.
+
+Design: docs/design/13-rewriting-is-tracing.md.
+"""
 
 from __future__ import annotations
 

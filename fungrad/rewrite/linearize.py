@@ -5,6 +5,8 @@ nothing. `push_forward` is the one loop. Run with the tangents in the trace of t
 program of `jvp`; run with the tangents in a trace of their own, opened later and hence of a higher
 level, it separates the linear part: what that part needs of the primals (the residuals) is exactly
 what its trace captures.
+
+Design: docs/design/13-rewriting-is-tracing.md.
 """
 
 from __future__ import annotations

@@ -16,6 +16,8 @@ Functional Programming 9 (1999)). The same primitive of the same series is one o
 for is mostly there, often as the series that is being computed: sine and cosine come to be
 defined by each other. That gives the classical recurrences (A. Griewank and A. Walther, "Evaluating
 Derivatives", 2nd ed. (2008), ch. 13) without a table of them.
+
+Design: docs/design/18-taylor-mode.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Reverse mode: run a linear program backwards."""
+"""Reverse mode: run a linear program backwards.
+
+Design: docs/design/13-rewriting-is-tracing.md.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@ It is one that `numpy.load` reads, too. The comment at its end is `MARK` and the
 bit is found. A digest keeps nobody from making a file on purpose, so all that is read is checked as if it were not there: members do
 not overlap and are not compressed, so they are no longer than the file, and an array has memory only when it is known
 that its member has as many bytes.
+
+Design: docs/design/32-training.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Progress bars, of Python's loops and of those that are part of programs."""
+"""Progress bars, of Python's loops and of those that are part of programs.
+
+Design: docs/design/32-training.md.
+"""
 
 from __future__ import annotations
 

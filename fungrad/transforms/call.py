@@ -3,6 +3,8 @@
 A transformed function is traced anew in each call (its Python may take another path), but the program
 that a transform makes of the trace is kept, under the structure of the trace: the primitives, their
 parameters, types and wiring. Values are not part of the key; captured arrays and numbers are inputs.
+
+Design: docs/design/14-first-gradients-and-structures.md.
 """
 
 from __future__ import annotations

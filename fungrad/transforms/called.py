@@ -1,4 +1,7 @@
-"""A call of a jitted function within another transform, as an equation."""
+"""A call of a jitted function within another transform, as an equation.
+
+Design: docs/design/15-keeping-programs.md.
+"""
 
 from __future__ import annotations
 

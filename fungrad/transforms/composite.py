@@ -4,6 +4,8 @@ Such a function is written with others, some fifty operations; recording and rew
 un-jitted program. So it is traced once for the types of its operands, and what is recorded is a call of that program.
 A gradient that is computed at once runs it, and pulls a cotangent back by another program that is made once; all
 rewriting puts the equations in the place of the call.
+
+Design: docs/design/16-composites-and-foreign-primitives.md.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 `Primitive` is such a declaration. What programs hold is a `Foreign`: the declaration with the parameters of one call, as
 one of our own primitives, whose rules call the package's. The tables are those of `jax.interpreters`; the modules
 `ad`, `batching` and `mlir` of `fungrad.extend` have them under JAX's names.
+
+Design: docs/design/16-composites-and-foreign-primitives.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Gradient of a traced program: computed at once at the first meeting, by a compiled program later."""
+"""Gradient of a traced program: computed at once at the first meeting, by a compiled program later.
+
+Design: docs/design/14-first-gradients-and-structures.md.
+"""
 
 from __future__ import annotations
 

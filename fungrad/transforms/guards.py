@@ -4,6 +4,8 @@ Where a jitted function asks for a value (``if x > 0``), it is traced for the ar
 program, cut at its questions. Each part computes what one question needs, and a guard compares what comes with the answer that the program was
 made for. Nothing behind a guard runs before it holds, so nothing of a way that is not taken warns or fails. Where one does not, the value that came leads to the variant to try
 next: variants are the leaves of a tree, whose branches are questions. What is asked for more values than are worth a program is run by Python.
+
+Design: docs/design/03-guards-and-lanes.md.
 """
 
 from __future__ import annotations

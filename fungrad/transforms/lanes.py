@@ -4,6 +4,8 @@ A function that is mapped is traced once for all calls, its *lanes*. Where Pytho
 all of them, and Python goes on with that of the first one. The lanes in which it is another are left, and the function is run
 again for them; so each run is of one way, of the lanes that take it, and nothing is given up. The results are put
 together in the order of the lanes. What is computed is what a Python loop over the calls would compute.
+
+Design: docs/design/03-guards-and-lanes.md.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@
 loop in Python that reads ``x[i]``, every call would record another structure. So what is met anew is compared with
 what is equal to it but for such integers. The slices that start elsewhere become dynamic ones, and their starts are captured
 as numbers are: from then on one program serves all starts.
+
+Design: docs/design/14-first-gradients-and-structures.md.
 """
 
 from __future__ import annotations

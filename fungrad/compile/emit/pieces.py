@@ -4,6 +4,8 @@ Python takes longer for a line the longer the function is, and needs memory for 
 programs are cut. What a piece makes is handed on to the next piece that mentions it, so nothing but the variables that
 cross a border costs anything there, and a piece is the only one to hold what it has taken: arrays are freed and
 overwritten where they would be in one function.
+
+Design: docs/design/20-printing-python.md.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 One call for a whole array writes a result that is read again from memory, and most of the time of its first call is taken by the
 pages that such results are given. Strip-mining; see e.g. Allen and Kennedy, Optimizing Compilers for Modern Architectures, 2001, chapter 5.
+
+Design: docs/design/21-loops-in-schedules.md.
 """
 
 from __future__ import annotations

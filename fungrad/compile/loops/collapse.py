@@ -4,6 +4,8 @@ The body of such a loop is linear in its carries, and most of it multiplies elem
 chain that has to be run step by step gets as short as ``t * (a * b + c)``; the factor depends on no carry, so it
 is computed for many steps at once. Rounding differs, as that of sums does (see `fission`), which is why loops that are
 no derivatives are left alone.
+
+Design: docs/design/21-loops-in-schedules.md.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ only a part has to be done step by step: the chain from carry to next carry. Her
 what comes *before* that chain depends on constants and rows alone, what comes *after* it feeds no carry, but
 results and running sums. These two are vectorised over chunks of steps (loop distribution and strip-mining; see
 e.g. Allen and Kennedy, Optimizing Compilers for Modern Architectures, 2001, chapters 2 and 5), as `vmap` would.
+
+Design: docs/design/21-loops-in-schedules.md.
 """
 
 from __future__ import annotations

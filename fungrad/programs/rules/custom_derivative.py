@@ -8,6 +8,8 @@ recorded as one equation, `AtValues`: results that are known, and a tangent that
 Where they have none (under `jit` and `vmap`, in the body of a loop), the function is traced at the call to a
 program, with what it closes over as operands. Its rule is left `Lazy`, to be traced when a tangent is asked for, unless that
 would be too late: see `rule_tracing.py`.
+
+Design: docs/design/29-custom-rules.md.
 """
 
 from __future__ import annotations

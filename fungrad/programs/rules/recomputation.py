@@ -1,4 +1,7 @@
-"""Recomputation: the primitive of a call whose derivative runs it again."""
+"""Recomputation: the primitive of a call whose derivative runs it again.
+
+Design: docs/design/29-custom-rules.md.
+"""
 
 from __future__ import annotations
 

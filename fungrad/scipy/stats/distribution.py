@@ -4,6 +4,8 @@ A distribution is declared by functions of a standardized argument, which they g
 and for valid parameters only. Elsewhere they get a harmless point, and their value is replaced: by -inf or 0 outside of the
 support, by NaN for invalid parameters. So neither infinities nor NaN enter a derivative through a branch that
 is not taken.
+
+Design: docs/design/30-distributions-and-filters.md.
 """
 
 from __future__ import annotations
