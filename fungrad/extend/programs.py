@@ -5,8 +5,8 @@ integers.
 
 `evaluate`
     The results of a program of arrays; recorded, if they are tracers.
-`inline`
-    The program without calls of others.
+`inline`, `simplify`
+    The program without calls of others; with constants folded and common subexpressions shared.
 `Calling`
     The primitives that call a program, their `callee`.
 `Jitted`, `Lowered`
@@ -19,6 +19,9 @@ integers.
     The error for what is no function; how messages call one.
 """
 
+from typing import Any
+
+from fungrad.compile.pipeline import simplify
 from fungrad.core import errors
 from fungrad.core.errors import InDerivative, Source
 from fungrad.core.evaluate import evaluate, inline
@@ -39,11 +42,12 @@ __all__ = [
     "format_value",
     "inline",
     "name_of",
+    "simplify",
     "variable_names",
 ]
 __dir__ = __all__.copy
 
-_EXAMPLES = {
+_EXAMPLES: dict[Any, str] = {
     Jitted: """
     >>> import fungrad as fg
     >>> isinstance(fg.jit(lambda x: x + 1), Jitted)
@@ -54,10 +58,16 @@ _EXAMPLES = {
     >>> [isinstance(source, InDerivative) for source in fg.make_expr(fg.grad(lambda x: x * x))(1.0).sources]
     [False, True]
     """,
+    simplify: """
+    >>> import fungrad as fg
+    >>> expr = fg.make_expr(lambda x: (x + 1) * (x + 1))(2.0)
+    >>> len(expr.equations), len(simplify(expr).equations)
+    (3, 2)
+    """,
 }
-for _class, _example in _EXAMPLES.items():
-    if _class.__doc__ and ">>>" not in _class.__doc__:  # there is none under ``python -OO``
-        _class.__doc__ += f"\n\n    Examples\n    --------{_example}"
+for _public, _example in _EXAMPLES.items():
+    if _public.__doc__ and ">>>" not in _public.__doc__:  # there is none under ``python -OO``
+        _public.__doc__ += f"\n\n    Examples\n    --------{_example}"
 
 
 def describe_source(source: Source | None) -> str:

@@ -11,11 +11,18 @@ from typing import Any
 import numpy as np
 
 from fungrad import Expr, tree
-from fungrad.compile.pipeline import simplify
 from fungrad.core.cached import cached_property
 from fungrad.core.errors import in_derivative
 from fungrad.extend.packages import api_boundary
-from fungrad.extend.programs import Calling, InDerivative, Source, check_callable, inline, name_of
+from fungrad.extend.programs import (
+    Calling,
+    InDerivative,
+    Source,
+    check_callable,
+    inline,
+    name_of,
+    simplify,
+)
 from fungrad.extend.trees import paths_of
 from fungrad.rewrite.reverse import Joint, joint_expr
 from fungrad.show.dot import dot_of

@@ -12,11 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from fungrad import Expr, tree
-from fungrad.compile.pipeline import simplify
 from fungrad.extend.backend import on_host
 from fungrad.extend.operations import Function, Gather, Iota, ReduceSum, numpy_ufunc
 from fungrad.extend.packages import api_boundary
-from fungrad.extend.programs import Calling, check_callable, name_of
+from fungrad.extend.programs import Calling, check_callable, name_of, simplify
 from fungrad.show.bundle import Unprintable
 from fungrad.show.formatting import formatted, import_order
 from fungrad.show.libraries import CUPY, LIBRARIES, NUMPY, Library

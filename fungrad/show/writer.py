@@ -12,12 +12,11 @@ import numpy as np
 
 from fungrad import Equation, Expr
 from fungrad.compile.flow import Choice, Repeat, Until
-from fungrad.compile.pipeline import simplify
 from fungrad.compile.steps import Rows
 from fungrad.extend import Primitive
 from fungrad.extend.backend import to_host
 from fungrad.extend.operations import Broadcast, Function, Reshape, numpy_ufunc
-from fungrad.extend.programs import Calling, format_value
+from fungrad.extend.programs import Calling, format_value, simplify
 from fungrad.programs.rules.recomputation import Checkpoint
 from fungrad.show.bundle import Bundle, Unprintable
 from fungrad.show.forms import ATOM, Text, dtype, elementwise, general, operator_of
