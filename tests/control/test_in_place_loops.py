@@ -1,0 +1,251 @@
+"""Loops that assign to parts of arrays: what they give, their derivatives, and that nothing is copied or kept that needs not be."""
+
+import numpy as np
+import pytest
+
+import fungrad as fg
+import fungrad.numpy as fnp
+from fungrad import lax
+from fungrad.compile.steps import Control, Copy, Loop, within
+from fungrad.core.config import compilation
+from tests.compile.compiling import needs_compiler
+from tests.control.in_place_loops import arguments, by_python, nest
+
+SEEDS = range(40)
+
+
+def loss(f):
+    return lambda *args: sum([fnp.sum(x * x) for x in f(*args)])
+
+
+def in_mode(mode, function, *args):
+    token = compilation.set(mode)
+    try:
+        return function(*args)
+    finally:
+        compilation.reset(token)
+
+
+def along(gradient, directions):
+    return sum([np.sum(g * d) for g, d in zip(gradient, directions)])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_nests_are_numpys(seed):
+    f, args = nest(seed), arguments(seed)
+    expected = f(*args, flow=by_python)
+    for found in (fg.jit(f)(*args), fg.jvp(f, args, args)[0]):
+        for x, y in zip(found, expected):
+            np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-13)
+    single = arguments(seed, "f4")
+    for x, y in zip(fg.jit(f)(*single), f(*single, flow=by_python)):
+        assert x.dtype == y.dtype == np.float32
+        np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_derivatives_of_random_nests(seed):
+    f, args = nest(seed), arguments(seed)
+    g, numbers = loss(f), (0, 1, 2)
+    directions = arguments(seed + 100)
+    shifted = [
+        loss(lambda *a: f(*a, flow=by_python))(*[x + h * d for x, d in zip(args, directions)])
+        for h in (1e-6, -1e-6)
+    ]
+    by_differences = (shifted[0] - shifted[1]) / 2e-6
+    gradient = fg.grad(g, numbers)(*args)
+    jitted = fg.jit(fg.grad(g, numbers))(*args)
+    _, tangent = fg.jvp(g, args, directions)
+    np.testing.assert_allclose(along(gradient, directions), by_differences, rtol=2e-6, atol=1e-6)
+    np.testing.assert_allclose(tangent, along(gradient, directions), rtol=1e-10, atol=1e-11)
+    for x, y in zip(jitted, gradient):
+        np.testing.assert_allclose(x, y, rtol=1e-10, atol=1e-11)
+
+
+@pytest.mark.parametrize("seed", range(0, 40, 4))
+def test_batches_and_second_derivatives_of_random_nests(seed):
+    f, args = nest(seed), arguments(seed)
+    g = loss(f)
+    gradient = fg.grad(g)
+    batch = [np.stack([x, 0.5 * x, -x]) for x in args]
+    for x, y in zip(fg.vmap(gradient)(*batch), zip(*batch)):
+        np.testing.assert_allclose(x, gradient(*y), rtol=1e-10, atol=1e-11)
+    a, direction = args[0], arguments(seed + 100)[0]
+    _, forwards = fg.jvp(lambda a: gradient(a, *args[1:]), (a,), (direction,))
+    backwards = fg.grad(lambda a: fnp.sum(gradient(a, *args[1:]) * direction))(a)
+    np.testing.assert_allclose(forwards, backwards, rtol=1e-9, atol=1e-10)
+
+
+@needs_compiler
+@pytest.mark.parametrize("seed", range(0, 40, 3))
+def test_random_nests_with_kernels(seed):
+    f, args = nest(seed), arguments(seed)
+    for h in (f, fg.grad(loss(f), (0, 1, 2))):
+        found, expected = [
+            in_mode(mode, fg.jit(lambda *a, h=h: h(*a)), *args) for mode in ("eager", "off")
+        ]
+        for x, y in zip(found, expected):
+            np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-13)
+
+
+# What gradients of such loops copy, and keep.
+
+
+def in_loops(steps, inside=False):
+    """Yield the steps within loops, with their schedules."""
+    for step in steps.steps:
+        if inside:
+            yield steps, step
+        if isinstance(step, Control):
+            for _, part, *_ in within(step, steps.types):
+                yield from in_loops(part, inside or isinstance(step, Loop))
+
+
+def copied(steps):
+    """Return the shapes of what is copied in loops."""
+    found = []
+    for at, step in in_loops(steps):
+        if isinstance(step, Copy):
+            found.append(at.types[step.register].shape)
+        elif hasattr(step, "results") and type(step).__name__ == "Call":
+            name = step.primitive.name
+            if "update" in name or name == "scatter":
+                found.append(at.types[step.results[0]].shape)
+    return found
+
+
+def kept(function, *args):
+    """Return the shapes of the rows that loops of a program take which are no integers."""
+    found = []
+    expr = fg.jit(function).lower(*args).simplified
+    for primitive, inputs, _ in expr.equations:
+        if primitive.name == "scan" and primitive.tangent:
+            rows = inputs[sum(primitive.counts) :]
+            found += [expr.types[v].shape for v in rows if expr.types[v].inexact]
+    return found
+
+
+N = 20
+
+
+def looped(*statements, rows=(1, N - 1), columns=(1, N - 1), sweeps=None):
+    """Return a function that runs statements in a nest of loops."""
+
+    def inner(i, arrays):
+        def step(j, arrays):
+            arrays = [x.copy() for x in arrays]
+            for statement in statements:
+                statement(*arrays, i, j)
+            return arrays
+
+        return lax.fori_loop(*columns, step, list(arrays))
+
+    def f(*arrays):
+        arrays = list(arrays)
+        if sweeps is None:
+            arrays = lax.fori_loop(*rows, inner, arrays)
+        else:
+            arrays = lax.fori_loop(0, sweeps, lambda _, a: lax.fori_loop(*rows, inner, a), arrays)
+        return fnp.sum(arrays[0] * arrays[0])
+
+    return f
+
+
+def gauss_seidel(a, i, j):
+    a[i, j] = (a[i - 1, j] + a[i + 1, j] + a[i, j - 1] + a[i, j + 1]) / 4
+
+
+def damped(a, i, j):
+    a[i, j] = 0.5 * a[i, j] + fnp.sin(a[i - 1, j])
+
+
+def product(a, b, i, j):
+    a[i, j] = a[i, j - 1] * b[i, j]
+
+
+def part_of_row(a, b, i, j):
+    a[i, 1:-1] += b[i - 1, :-2] * 0.5 + a[i + 1, 2:]
+
+
+def part_of_column(a, b, i, j):
+    a[1:-1, j] = a[1:-1, j - 1] - 0.5 * b[2:, j] + b[:-2, j]
+
+
+def jacobi(a, b, i, j):
+    b[1:-1, 1:-1] = 0.2 * (a[1:-1, 1:-1] + a[1:-1, :-2] + a[1:-1, 2:] + a[2:, 1:-1])
+    a[1:-1, 1:-1] = 0.2 * (b[1:-1, 1:-1] + b[1:-1, :-2] + b[1:-1, 2:] + b[2:, 1:-1])
+
+
+def matrices(count):
+    rng = np.random.default_rng(0)
+    return [rng.normal(size=(N, N)) for _ in range(count)]
+
+
+CASES = {
+    "gauss_seidel": (looped(gauss_seidel), 1),
+    "sweeps": (looped(gauss_seidel, sweeps=3), 1),
+    "damped": (looped(damped), 1),
+    "product": (looped(product), 2),
+    "part_of_row": (looped(part_of_row), 2),
+    "part_of_column": (looped(part_of_column), 2),
+    "jacobi": (looped(jacobi, rows=(0, 2), columns=(0, 9)), 2),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nothing_is_copied_in_loops_backwards(name):
+    f, count = CASES[name]
+    for h in (f, fg.grad(f, tuple(range(count)))):
+        steps = fg.jit(h).lower(*matrices(count)).schedule
+        assert [s for s in copied(steps) if np.prod(s) >= N * (N - 2)] == []
+
+
+@pytest.mark.parametrize(
+    "name", ["gauss_seidel", "sweeps", "part_of_row", "part_of_column", "jacobi"]
+)
+def test_what_is_linear_keeps_nothing(name):
+    f, count = CASES[name]
+    linear = lambda *args: fg.vjp(f, *args)[1](1.0)
+    assert kept(linear, *matrices(count)) == []
+
+
+@pytest.mark.parametrize(("name", "arrays"), [("damped", 1), ("product", 2)])
+def test_what_is_not_keeps_a_number_for_each_step(name, arrays):
+    f, count = CASES[name]
+    shapes = kept(fg.grad(f, tuple(range(count))), *matrices(count))
+    assert len(shapes) <= arrays
+    assert all(np.prod(s) <= N * N for s in shapes)
+
+
+def test_sums_of_inner_loops_begin_with_those_of_outer_ones():
+    """No array of zeros is made, or added, for each step of the outer loop."""
+
+    def convolved(x, w):
+        def outer(i, y):
+            def inner(k, y):
+                y = y.copy()
+                y[i] += x[i + k] * w[k]
+                return y
+
+            return lax.fori_loop(0, len(w), inner, y)
+
+        y = lax.fori_loop(0, len(x) - len(w) + 1, outer, fnp.zeros(len(x) - len(w) + 1))
+        return fnp.sum(y * y)
+
+    x, w = np.linspace(-1, 1, 200), np.array([0.5, -1.0, 2.0])
+    steps = fg.jit(fg.grad(convolved, (0, 1))).lower(x, w).schedule
+    made = [at.types[v].shape for at, step in in_loops(steps) for v in getattr(step, "results", ())]
+    assert (200,) not in made
+    expected = np.convolve(x, w[::-1], "valid")
+    by_x, by_w = fg.grad(convolved, (0, 1))(x, w)
+    np.testing.assert_allclose(by_x, 2 * np.convolve(expected, w))
+    np.testing.assert_allclose(by_w, [2 * expected @ x[k : k + 198] for k in range(3)])
+
+
+@needs_compiler
+def test_loops_that_assign_to_elements_of_large_arrays_are_machine_code():
+    a = np.linspace(0.0, 1.0, 300 * 300).reshape(300, 300)
+    f = looped(gauss_seidel)
+    for h in (f, fg.grad(f)):
+        (kernel, *_) = [str(k) for k in fg.jit(h).lower(a).kernels if "routine" in str(k)]
+        assert "scan" in kernel
