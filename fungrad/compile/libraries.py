@@ -1,8 +1,8 @@
 """Primitives that another library computes faster or in less memory; results differ by rounding.
 
-Fourier transforms: NumPy computes those of single precision that it does not scale, which are most that go to frequencies, in double
-precision (the first loop that the operands fit), in several times the memory; SciPy keeps to the precision, and shares stacks of
-transforms among threads.
+Fourier transforms: NumPy computes unscaled single-precision ones, as most that go to frequencies are, in double
+precision (the first loop that the operands fit) and in several times the memory. SciPy keeps to the precision, and
+shares stacks of transforms among threads.
 """
 
 from __future__ import annotations

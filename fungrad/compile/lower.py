@@ -55,9 +55,9 @@ _COMMON = frozenset([np.ndarray, np.float64, np.int64])
 class Program(Keeper):
     """An `Expr` that can be called: run on arrays, recorded again on tracers.
 
-    It is compiled, separately for NumPy and CuPy, at its first call on arrays (`at_once`) or at its
-    second: many programs of un-jitted functions with Python control flow run only once, and
-    evaluating those takes less time than compiling them.
+    It is compiled, separately for NumPy and CuPy, at its first call on arrays (`at_once`) or at its second. Many
+    programs of un-jitted functions with Python control flow run only once, and evaluating those takes less time than
+    compiling them.
 
     Parameters
     ----------

@@ -1,9 +1,10 @@
 """Programs with kernels, made in the background once that pays, in the place of NumPy's functions.
 
 A program runs by calls of NumPy's functions at first. Once these have taken about as long as compiling would, its kernels are compiled, in the
-background (`budget.py` says when) or at once (`core.config.compilation`). A program with kernels computes nothing but its results. So when one cannot go on (an argument is
-not as it was, a floating-point error has come up), all of it is computed again by NumPy's functions; and a loop that Python is still running
-when its machine code is there is left, for that to begin anew.
+background (`budget.py` says when) or at once (`core.config.compilation`). A program with kernels computes nothing but
+its results. So when one cannot go on (an argument is not as it was, a floating-point error has come up), all of it is
+computed again by NumPy's functions. A loop that Python is still running when its machine code is there is left, and
+that begins anew.
 
 Design: docs/design/22-kernels.md.
 """

@@ -333,9 +333,9 @@ def _refusal(error: BaseException) -> BaseException | None:
 def hide_internals(error: BaseException) -> BaseException | None:
     """Drop fungrad's own frames from the traceback of `error` and of its causes.
 
-    Set the environment variable FUNGRAD_FULL_TRACEBACKS=1 to keep them. Returns the error to raise in
-    place of this one, if there is one: NumPy turns ours into "setting an array element with a sequence", and
-    compiled code of both ours and interrupts into a SystemError.
+    Set the environment variable FUNGRAD_FULL_TRACEBACKS=1 to keep them. Returns the error to raise in place of this
+    one, if there is one. NumPy turns our errors into "setting an array element with a sequence". Compiled code of
+    NumPy and SciPy turns them, and interrupts, into a SystemError.
     """
     _add_hint(error)
     if not isinstance(error, Explained) and raised_inside(error):

@@ -1,8 +1,9 @@
 """JAX's dtype promotion: a lattice in which weak types stand below all dtypes of their kind.
 
 The lattice is that of JAX's documentation ("Type promotion semantics"): several operands take the least dtype that is above all of theirs.
-Python numbers, and what is computed of them alone, are of no dtype but of a kind: integers below uint8 and int8, floating-point
-numbers above all integers and below bfloat16 and float16, complex numbers above all of these and below complex64.
+Python numbers, and results of them alone, have a kind in place of a dtype. Integers are below uint8 and int8.
+Floating-point numbers are above all integers and below bfloat16 and float16. Complex numbers are above all of these
+and below complex64.
 
 Design: docs/design/34-types-settings-conventions.md.
 """

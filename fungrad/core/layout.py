@@ -1,7 +1,7 @@
 """Order of an array's elements in memory, which decides whether a reshape is a view or a copy.
 
-A layout is "C" for an array whose last axis is the fastest and that has no gaps, as nearly all have; else it is
-its strides, counted in elements; None if it is not known.
+The layout of nearly all arrays is "C": the last axis is the fastest, and there are no gaps. Otherwise it is the
+strides, counted in elements, or None if unknown.
 
 Design: docs/design/26-layouts-masks-dtypes.md.
 """

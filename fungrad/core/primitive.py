@@ -183,10 +183,9 @@ class Primitive(InternedValue):
     ) -> tuple[Sequence[Any], Sequence[Any]]:
         """Return the results and their tangents, where these are computed together.
 
-        For primitives that hold programs, with `multiple_results`. The tangents are linear in `tangents`;
-        with `joint` false these belong to a trace of their own, so whatever the tangents of the results
-        need of the primal computation has to be computed apart from them. `known` holds the results of
-        `saving`, or else those of the primitive, where they have been computed already.
+        For primitives that hold programs, with `multiple_results`. The returned tangents are linear in `tangents`. With `joint`
+        false these belong to a trace of their own, so their primal residuals have to be computed apart from them.
+        `known` holds the results of `saving`, or else those of the primitive, where they have been computed already.
         """
         raise self.missing("jvp")
 

@@ -68,9 +68,10 @@ class holding(Generic[T]):
 class chosen(contextlib.ContextDecorator, Generic[T]):
     """Like `holding`, for blocks of users, around which there is no call that puts back.
 
-    `value` gives the value in the block, of that at its start. Python looks for signals at the start of a function and after a call of one,
-    so one can come in `__enter__` when the variable is set, and is mended there, and in `__exit__` before it is set back:
-    then that is done as soon as the traceback lets go of this object.
+    `value` gives the value in the block, of that at its start. Python looks for signals at the start of a function
+    and after a call of one. One that comes in `__enter__`, when the variable is set, is mended there. After one that
+    comes in `__exit__`, before the variable is set back, that is done as soon as the traceback lets go of this
+    object.
     """
 
     def __init__(self, variable: contextvars.ContextVar[T], value: Callable[[T], T]) -> None:

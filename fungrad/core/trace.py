@@ -1,9 +1,9 @@
 """Recording of a function's operations on its arguments.
 
 A `Trace` is one run of a function. Its tracers stand for arrays; `bind` records each primitive
-applied to them as an equation. Traces nest: the trace opened last has the highest level, and an
-operation on tracers of several traces belongs to the highest of them; there, tracers of the others
-are captured like any array the function closes over. That is all that keeps nested transforms apart.
+applied to them as an equation. Traces nest: the trace opened last has the highest level. An operation on tracers of
+several traces belongs to the highest of them. There, tracers of the others are captured like any array the function
+closes over. That is all that keeps nested transforms apart.
 
 Recording is lazy. Under `grad` and its kin the arguments have values, but nothing is computed
 until Python asks for a value; then all pending equations are run once and their values kept.
@@ -65,8 +65,8 @@ class Trace(Capturing):
     order
         How often what is recorded will be differentiated, if it will be.
     branch
-        Whether this is a function that may not be run, a branch or the body of a loop: what it computes of
-        tracers of enclosing traces or of constants alone is recorded here too, since it must not be computed for another.
+        Whether this function, a branch or the body of a loop, may never run. Then operations on tracers of enclosing
+        traces, or on constants alone, are recorded here too, since they must not run for another branch.
     """
 
     __slots__ = (
@@ -270,8 +270,8 @@ class Trace(Capturing):
     ) -> Tracer:
         """Append the equation of `primitive` on variables of this trace; return the tracer of its result.
 
-        For whoever knows the type of the result, that `into` is None, and that the primitive neither fails nor has an
-        effect: it is what nearly every operation on tracers comes to, hence the plain style. So many of the innermost frames,
+        The caller knows the type of the result, that `into` is None, and that the primitive neither fails nor has an
+        effect. Nearly every operation on tracers ends here, hence the plain style. So many of the innermost frames,
         this one included, are known not to be the user's.
         """
         if source is None and (source := self.source) is None:

@@ -1,9 +1,9 @@
 """Decompositions of matrices, batched over leading axes: Cholesky, QR, SVD, eigenvalues.
 
-A derivative of a vector that a decomposition leaves free up to a sign, a phase or a rotation follows the
-choice that is stated with it; functions that do not depend on the choice have the right derivatives whatever
-it is. Where singular values or eigenvalues repeat, their vectors have no derivative: it is NaN, unless nothing turns
-them (`gaps.py`). Those of the values do not look at it.
+A decomposition may leave a vector free up to a sign, a phase or a rotation. Its derivative follows the choice that is
+stated with it. Functions that do not depend on the choice have the right derivatives for any. Where singular values
+or eigenvalues repeat, their vectors have no derivative: it is NaN, unless nothing turns them (`gaps.py`). Those of
+the values do not look at it.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ function of, the derivatives are integrals of p times a polynomial in the deriva
 
     d/da P(a, x) = int_0^x (log t - psi(a)) p(t) dt,
 
-over one tail; over both they are 0, so the smaller tail is taken and no digits cancel. In log t (or
-the logit of t) the integrand is smooth and log-concave up to the polynomial, and double exponential quadrature gives
-it to nearly full precision for all arguments, and every higher derivative alike.
+over one tail; over both they are 0, so the smaller tail is taken and no digits cancel. In log t (or the logit of t)
+the integrand is smooth, and log-concave up to the polynomial. So double exponential quadrature is nearly fully
+precise for all arguments and all higher derivatives.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ def integrate_tail(
 ) -> Any:
     """Return int_0^inf exp(-fall(d)) factor(d) dd for a convex `fall` with fall(0) = 0.
 
-    `rate` is the derivative of `fall`, `beyond` a point where `fall` is above `NEGLIGIBLE`, and `bend` the one
-    where functions that are straight far from it turn within a unit, if any: the interval is cut there.
+    `rate` is the derivative of `fall`, and `beyond` a point where `fall` is above `NEGLIGIBLE`. `bend` is the point,
+    if any, where functions that are straight elsewhere turn within a unit: the interval is cut there.
     """
 
     def integrand(d: Any) -> Any:

@@ -3,9 +3,10 @@
 With u a vector and n its length, dn = u . du / n. Where n is 0, u is too, and dn is 0 by convention. The derivative of
 u / n in turn is du / n there: 0 in a direction in which u stays 0, and in another it does not exist (`over_length`).
 
-A cotangent w of n that is 0 there leaves two cases that look alike: it has been masked, and all is 0; or it is made of n, as
-that of n^2, and falls with it, so that the derivative of w u / n is the finite dw/dn, which nothing here knows. So u gets 0,
-and w gets NaN: a mask, which throws away what comes back to it, throws that away too; all else hands it on (`along`).
+A cotangent w of n that is 0 there has two cases that look alike. It may have been masked, and all is 0. Or it depends
+on n, as that of n^2, and falls with it: then the derivative of w u / n is the finite dw/dn, which is unknown here. So
+u gets 0, and w gets NaN: a mask, which throws away what comes back to it, throws that away too; all else hands it on
+(`along`).
 
 Sums of powers that overflow or underflow are computed again
 of vectors that are scaled by powers of two, which changes no digit.

@@ -1,9 +1,9 @@
 """Where a function that several processes run together begins and ends; see `fungrad.sharding`.
 
 Outside of it all processes have the same values, and the cotangents there are those of one program. Inside, what they have may
-differ, and derivatives are those of the sum over all processes, as across the calls of `vmap`. So what enters and what
-leaves are primitives of their own, each the transpose of its counterpart: `Part` and `Whole` of what is divided, `Spread` and
-`Total` of what all are given, `Agreed` and `Lone` of what all have computed.
+differ, and derivatives are those of the sum over all processes, as across the calls of `vmap`. So entering and
+leaving are primitives, each the transpose of its counterpart. They are `Part` and `Whole` for divided values,
+`Spread` and `Total` for values given to all, `Agreed` and `Lone` for values computed by all.
 
 Design: docs/design/17-named-axes-and-processes.md.
 """

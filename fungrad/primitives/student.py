@@ -29,9 +29,9 @@ def score(df: Any, t: Any) -> Any:
 class StudentByFreedom(RealFunction):
     """The derivative of the distribution function F(t) by the degrees of freedom `df`.
 
-    For t < 0, F(t) = I_x(df/2, 1/2) / 2 with x = df / (df + t^2) (Abramowitz and Stegun 26.7.1); the factor
-    that x contributes is rewritten with the density p of t: dF/d(df) = I_a / 4 - t p / (2 df), I_a the derivative
-    of I by its first parameter.
+    For t < 0, F(t) = I_x(df/2, 1/2) / 2 with x = df / (df + t^2) (Abramowitz and Stegun 26.7.1). The factor that x
+    contributes is rewritten with the density p of t. So dF/d(df) = I_a / 4 - t p / (2 df), where I_a is the
+    derivative of I by its first parameter.
     """
 
     def in_double(self, xp: Any, *operands: Any) -> Any:

@@ -1,10 +1,9 @@
 """Forward mode: run a program and, beside it, its derivative along tangents.
 
 A tangent is None where it is zero, so what does not depend on the inputs that are differentiated costs
-nothing. `push_forward` is the one loop. Run with the tangents in the trace of the primals it gives the
-program of `jvp`; run with the tangents in a trace of their own, opened later and hence of a higher
-level, it separates the linear part: what that part needs of the primals (the residuals) is exactly
-what its trace captures.
+nothing. `push_forward` is the one loop. With the tangents in the trace of the primals it gives the program of `jvp`.
+With the tangents in a trace of their own, opened later and hence of a higher level, it separates the linear part. The
+primal values that this part needs, the residuals, are exactly the captures of its trace.
 
 Design: docs/design/13-rewriting-is-tracing.md.
 """
@@ -122,9 +121,8 @@ def known_results(
 def jvp_expr(expr: Expr, wrt: Sequence[int], done: int = 0) -> Expr:
     """Return the program of the derivative along tangents, in one pass with the primals.
 
-    It takes the inputs of `expr`, the results of its first `done` equations and the tangents of the
-    inputs at positions `wrt`; it returns the outputs and then their tangents, those of outputs of inexact
-    dtype only.
+    It takes the inputs of `expr`, the results of its first `done` equations, and the tangents of the inputs at
+    positions `wrt`. It returns the outputs, then the tangents of those of inexact dtype.
     """
     known = results_to_know(expr, done)
     types = [*expr.input_types, *itertools.chain(*known)]

@@ -12,10 +12,10 @@ those of a result, and only the last one looks at what the primitive is:
 - Division solves y x = u for its coefficients. Its `jvp` has two divisions, so it would be evaluated 2^k times.
 
 Series are lazy: coefficients are computed when asked for (M. D. McIlroy, "Power series, power serious", J.
-Functional Programming 9 (1999)). The same primitive of the same series is one object, so what a jvp asks
-for is mostly there, often as the series that is being computed: sine and cosine come to be
-defined by each other. That gives the classical recurrences (A. Griewank and A. Walther, "Evaluating
-Derivatives", 2nd ed. (2008), ch. 13) without a table of them.
+Functional Programming 9 (1999)). The same primitive of the same series is one object. So the series that a jvp needs
+mostly exist, often as the one being computed: sine and cosine come to be defined by each other. That gives the
+classical recurrences (A. Griewank and A. Walther, "Evaluating Derivatives", 2nd ed. (2008), ch. 13) without a table
+of them.
 
 Design: docs/design/18-taylor-mode.md.
 """

@@ -1,8 +1,8 @@
 """The common part of un-jitted transforms: tracing a function, and running programs of the trace.
 
-A transformed function is traced anew in each call (its Python may take another path), but the program
-that a transform makes of the trace is kept, under the structure of the trace: the primitives, their
-parameters, types and wiring. Values are not part of the key; captured arrays and numbers are inputs.
+A transformed function is traced anew in each call, because its Python may take another path. The program that a
+transform makes of the trace is kept under the structure of the trace: the primitives, their parameters, types and
+wiring. Values are not part of the key; captured arrays and numbers are inputs.
 
 Design: docs/design/14-first-gradients-and-structures.md.
 """

@@ -93,10 +93,10 @@ def grad(
     Returns
     -------
     Callable
-        Takes what `fun` takes; returns the gradient, of the structure, shapes and dtypes of the argument
-        (a tuple of gradients if `argnums` is a sequence), or with `has_aux` the pair of that and the
-        auxiliary data. For a complex argument of a real function it is the conjugate of the direction of
-        steepest ascent, as in JAX.
+        A function of the arguments of `fun`. It returns the gradient, with the structure, shapes and dtypes of the
+        argument, or a tuple of gradients if `argnums` is a sequence. With `has_aux` it returns the pair of that and
+        the auxiliary data. For a complex argument of a real function it is the conjugate of the direction of steepest
+        ascent, as in JAX.
 
     Raises
     ------

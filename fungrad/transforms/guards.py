@@ -69,8 +69,9 @@ class Variant(Entry):
 class Guarded:
     """A jitted function that asks for values, for one type of arguments.
 
-    It stands among the programs of the function, and takes calls as an `Entry` does. Its state is a tree of dicts and a list, each changed in one step, so
-    neither threads nor interrupts leave it in disorder; it never has more than `MOST` variants, but for those that threads add at once.
+    It stands among the programs of the function, and takes calls as an `Entry` does. Its state is a tree of dicts and
+    a list, each changed in one step, so neither threads nor interrupts leave it in disorder. It has at most `MOST`
+    variants, except for those that threads add at once.
     """
 
     single = True  # of the results of `on_numpy`, which are in their structure already

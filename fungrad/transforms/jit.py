@@ -321,8 +321,8 @@ def jit(
     printing, happens when it is traced. Arrays that `fun` closes over become constants of the
     program: their values at that time.
 
-    Where `fun` asks for the value of an array (``if x > 0``, ``range(n)``, ``x[x > 0]``), the program is for that value, and
-    another value has another program, up to eight of them; then calls with others run as Python does.
+    Where `fun` asks for the value of an array (``if x > 0``, ``range(n)``, ``x[x > 0]``), the program is for that
+    value. Another value has another program, up to eight of them. Then calls with other values run as Python does.
 
     Parameters
     ----------
@@ -335,8 +335,8 @@ def jit(
     donate_argnums, donate_argnames
         Arguments whose memory the program may use, for what it computes and for its results. NumPy cannot delete an
         array that has a name: one that was donated can still be read, but what it holds is undefined, and it may
-        share memory with a result. Nothing is overwritten if one of them is read-only, no NumPy array, or shares
-        memory with another argument or, as windows that overlap do, with itself; nor in calls from within a
+        share memory with a result. Nothing is overwritten if one of them is read-only, is no NumPy array, or shares
+        memory with another argument or with itself, as overlapping windows do. Nor is it in calls from within a
         function that is being traced.
     inline
         Whether a call under another transform records the equations of `fun` instead of one call.
@@ -352,8 +352,8 @@ def jit(
     Raises
     ------
     ConcretizationError
-        At tracing, if `fun` asks for the value of a traced array, as a Python `if` does, where there is none: within the body of
-        `fungrad.lax.scan`, say, or if the arguments of `lower` are types alone.
+        At tracing, if `fun` asks for the value of a traced array that has none, as a Python `if` does. So it is
+        within the body of `fungrad.lax.scan`, say, or if the arguments of `lower` are types alone.
     TypeError
         If a static argument is not hashable.
     ValueError

@@ -86,9 +86,9 @@ def vmap(
     fun
         A function of arrays, numbers and pytrees of them, written for one example.
     in_axes
-        Which axis of each positional argument to map over: an integer, None (the argument is the same for
-        all), or a tuple or list of these and of pytrees of these, one for each argument, each a prefix of
-        the argument's tree. Keyword arguments are mapped over axis 0.
+        The axis of each positional argument to map over. An integer, None (the argument is the same for all), or a
+        tuple or list with one entry for each argument. An entry may be a pytree of axes, a prefix of the argument's
+        tree. Keyword arguments are mapped over axis 0.
     out_axes
         Where the mapped axis goes in the results: an integer, None (for results that are the same for
         all), or a tree of these that is a prefix of the result.

@@ -1,8 +1,9 @@
 """Printing the runtime that every call of machine code goes through, compiled once.
 
 `call` is what Python's calls end up in. It reads what `llvm_call` says of a program's operands and results: it checks what it is given (class, dtype,
-shape), copies what does not lie in C order, makes the results, and runs a kernel. Where something is not as it should be, or a floating-point error has
-come up, it raises `Rerun`, or `Unfit`, which is one: the same is then computed by NumPy's functions, which warn or raise as the user has asked them to.
+shape), copies what does not lie in C order, makes the results, and runs a kernel. If an argument does not fit, or a
+floating-point error has come up, it raises `Rerun`, or `Unfit`, which is one. NumPy's functions then compute the
+same, and warn or raise as the user has asked them to.
 """
 
 from __future__ import annotations

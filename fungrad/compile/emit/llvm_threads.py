@@ -1,9 +1,10 @@
 """Printing the runtime's execution of a kernel on one or several threads, with floating-point flags.
 
 Threads are started for each kernel: that takes some 20 us, needs no pool that a fork could break, and a kernel is cut only if it takes several
-times as long. Each takes a share of what is left, and another one when it has done that: so the one that asked does it all where no thread
-can be started, and most of it where others keep the other processors busy. It waits for shares that somebody has taken, not for threads, which may begin
-when all is done where processors are short: a thread that finds nothing left reads nothing but its task.
+times as long. Each takes one share of the rest after another. So the asking thread does all the work where no thread
+can be started, and most of it where other programs keep the other processors busy. It waits for shares that somebody
+has taken, not for threads, which may begin when all is done where processors are short: a thread that finds nothing
+left reads nothing but its task.
 """
 
 from __future__ import annotations

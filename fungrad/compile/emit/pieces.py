@@ -1,9 +1,9 @@
 """Laying lines of Python out as functions: one, or for a long program one for each piece of it.
 
 Python takes longer for a line the longer the function is, and needs memory for all of it while it compiles. So long
-programs are cut. What a piece makes is handed on to the next piece that mentions it, so nothing but the variables that
-cross a border costs anything there, and a piece is the only one to hold what it has taken: arrays are freed and
-overwritten where they would be in one function.
+programs are cut. A result is handed on to the next piece that mentions it, so only variables that cross a border cost
+anything there. A piece alone holds the variables that it takes. So arrays are freed and overwritten where they would
+be in one function.
 
 Design: docs/design/20-printing-python.md.
 """

@@ -1,7 +1,8 @@
 """Products of matrices that are not large, within functions of LLVM's.
 
-For small ones, calling BLAS takes longer than computing. Larger ones are parted among threads that end with them: those of BLAS wait for one another in a loop, and
-where another program has a processor, a product that takes a tenth of a millisecond takes a hundred.
+For small ones, calling BLAS takes longer than computing. Larger ones are parted among threads that end with them.
+Those of BLAS wait for one another in a loop. Where another program has a processor, a product of a tenth of a
+millisecond takes them a hundred.
 """
 
 from __future__ import annotations

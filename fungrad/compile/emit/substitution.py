@@ -1,7 +1,7 @@
 """Triangular systems within LLVM's functions: loops, with vectors along rows or columns.
 
-Golub and Van Loan, Matrix Computations (4th ed., 2013), section 3.1: by rows, and for many right-hand sides, each step adds multiples of all
-rows that are solved; by columns it takes the multiple of one from all that are left.
+Golub and Van Loan, Matrix Computations (4th ed., 2013), section 3.1. By rows, and for many right-hand sides, each
+step adds multiples of all solved rows. By columns it subtracts a multiple of one from all that are left.
 """
 
 from __future__ import annotations

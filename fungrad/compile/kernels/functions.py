@@ -1,8 +1,7 @@
 """Elementary functions, of the operations that every processor has.
 
-Each is a straight line of operations, within 2 ulp of the exact result for every argument, that
-sets the flags of invalid operations, divisions by zero and overflow where the result calls for them
-and nowhere else.
+Each is a straight line of operations, within 2 ulp of the exact result for every argument. It sets the flags of
+invalid operations, divisions by zero and overflow exactly where the result calls for them.
 """
 
 from __future__ import annotations

@@ -45,8 +45,8 @@ class NotScalar(Exception):
 class Node(NamedTuple):
     """One operation of a kernel; its operands are positions of earlier ones.
 
-    `value` is the number of a "constant", the position of an operand of the kernel for "load", the axis for "iota", and the
-    part of the index space for "inside", which says whether a place is in it.
+    `value` is the number of a "constant", the position of the operand of a "load", or the axis of an "iota". Of
+    "inside", which says whether a place is in a part of the index space, it is that part.
     """
 
     operation: str

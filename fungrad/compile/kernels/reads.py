@@ -1,7 +1,7 @@
 """Where the elements of views, of slices that are put together and of updated slices come from.
 
-What a rearrangement gives at a place is an element of its operand at another place; where an array is put together of several
-(`Pad`, `Concatenate`, `Stack`, `Roll`, `UpdateSlice`), which of them it is depends on where the place is.
+The element of a rearrangement at a place is an element of its operand at another place. Of an array joined of several
+(`Pad`, `Concatenate`, `Stack`, `Roll`, `UpdateSlice`), the place also decides from which of them it comes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Computing while messages are on their way.
 
 A collective across processes becomes two equations: one begins it as soon as its operand is there, one waits for it where nothing is
-left to compute that does not need it. Sums of several arrays along one axis are begun together, as one message: the gradient of
-a network by layers is sent layers at a time, the last first, while those of the layers before are computed.
+left to compute that does not need it. Sums of several arrays along one axis are begun together, as one message. So
+the gradient of a network is sent some layers at a time, the last first, while those of the layers before are
+computed.
 
 S. Li et al., "PyTorch Distributed: Experiences on Accelerating Data Parallel Training" (2020), section 3.2.
 """

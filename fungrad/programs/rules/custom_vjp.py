@@ -230,10 +230,9 @@ class custom_vjp(CustomDerivative):
             of the cotangents of all other arguments, of their structures, shapes and dtypes. None stands for
             zero.
         symbolic_zeros
-            Whether `fwd` gets each leaf as a `CustomVJPPrimal`, which says if the function may be differentiated
-            by it, and `bwd` gets a `SymbolicZero` for a result that the differentiated one does not
-            depend on, not an array of zeros. Such functions are rewritten anew in each call of an un-jitted
-            transform.
+            Whether `fwd` gets each leaf as a `CustomVJPPrimal`, which says if the function may be differentiated by
+            it. Then `bwd` gets a `SymbolicZero` in place of zeros for a result that the differentiated one does not
+            depend on. Such functions are rewritten anew in each call of an un-jitted transform.
         optimize_remat
             Accepted for JAX's sake: residuals that are not needed are dropped from programs anyway.
 

@@ -142,9 +142,9 @@ class custom_vmap(CustomFunction):
         ----------
         vmap_rule
             ``vmap_rule(axis_size, in_batched, *args)``: arguments that are batched have the batch as their axis 0;
-            `in_batched` has the structure of the list of arguments and says of each leaf whether it is. It
-            returns the pair of the result, its batch along axis 0, and a tree of booleans that says
-            which leaves of it have a batch, of the structure of the result or a prefix of it.
+            `in_batched` has the structure of the list of arguments and says of each leaf whether it is. It returns
+            the result, with its batch along axis 0, and a tree of booleans that says which leaves have a batch. That
+            tree has the structure of the result, or is a prefix of it.
 
         Returns
         -------

@@ -65,9 +65,9 @@ def rule_at_call(rules: Sequence[Any], trace: Recorder, operands: Sequence[Any])
     """Whether the rule of a call that is recorded in `trace` has to be traced at once.
 
     It has to if it closes over tracers, which become operands of the call, or may work across named axes that are open
-    now. Else it does where a transform is open that will differentiate the call in this very run of the program:
-    programs are kept, and what the rule looks at, such as globals, may be another in the next run. A
-    jitted function is kept in any case.
+    now. Else it does where an open transform will differentiate the call in this very run of the program. Programs
+    are kept, and values that the rule reads, such as globals, may differ in the next run. A jitted function is kept
+    in any case.
     """
     if _deep_enough(trace):
         return False

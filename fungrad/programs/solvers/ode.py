@@ -1,10 +1,10 @@
 """Initial value problems as primitives: the flow of an equation, its tangents and their adjoints.
 
 Everything is a `Flow`: a system of states that is integrated over a grid of times, may be given impulses
-on the way, and is read where it arrives. Its derivative is a flow, of the states with their tangents
-(forward sensitivities); and the transpose of that is a flow, backwards in time, of the states with
-their adjoints (Pontryagin et al., "The mathematical theory of optimal processes" (1962); R. T. Q. Chen et
-al., "Neural ordinary differential equations" (2018), appendix B). So there are derivatives of any order.
+on the way, and is read where it arrives. Its derivative is a flow of the states with their tangents (forward
+sensitivities). The transpose of that is a flow, backwards in time, of the states with their adjoints (Pontryagin et
+al., "The mathematical theory of optimal processes" (1962); R. T. Q. Chen et al., "Neural ordinary differential
+equations" (2018), appendix B). So there are derivatives of any order.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """How a system is solved: by a traced program, or by Python code that is run on arrays.
 
-A solver that iterates until it has converged looks at values, so it cannot be traced. It does not have
-to be: derivatives of solutions follow from the equations alone (the implicit function theorem), so the
-solver may be run as it is, each time the program runs, with the function of the system as a compiled
-program.
+A solver that iterates until it has converged looks at values, so it cannot be traced. It does not have to be:
+derivatives of solutions follow from the equations alone, by the implicit function theorem. So the solver runs as it
+is, each time the program runs, on the compiled function of the system.
 """
 
 from __future__ import annotations
