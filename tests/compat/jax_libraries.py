@@ -15,9 +15,10 @@ from jax import lax
 from jax._src import literals, pjit
 from jax._src.api_util import infer_argnums_and_argnames
 from jax._src.numpy import index_tricks
+from jax._src.numpy.array_methods import _IndexUpdateHelper, _IndexUpdateRef
 from jax._src.numpy.util import promote_args_inexact, promote_dtypes_complex
 from jax.experimental import io_callback, sparse
-from jax.experimental.sparse.linalg import spsolve
+from jax.experimental.sparse.linalg import lobpcg_standard, spsolve
 from jax.extend import core as extend_core
 from jax.extend import linear_util
 from jax.extend.core import primitives as P
@@ -840,3 +841,42 @@ def test_what_moves_elements_keeps_weakness(wrap):
     kept, lost = wrap(f)(x)
     assert weak(kept) == [True] * len(kept)
     assert weak(lost) == [False] * len(lost)
+
+
+def test_sums_and_eigenvalues_of_sparse_arrays():
+    a = np.array([[4.0, 0, 1], [1, 3, 0]], np.float32)
+    m = sparse.BCOO.fromdense(jnp.array(a))
+    for axes in ((0,), (1,), (0, 1)):
+        np.testing.assert_array_equal(sparse.bcoo_reduce_sum(m, axes=axes).todense(), a.sum(axes))
+    b = np.diag(2.0 ** np.arange(12, dtype=np.float32))
+    start = jnp.array(np.random.RandomState(0).randn(12, 2).astype(np.float32))
+    for matrix in (jnp.array(b), lambda v: jnp.array(b) @ v):
+        values, vectors, _ = lobpcg_standard(matrix, start)
+        np.testing.assert_allclose(values, [2048, 1024], rtol=1e-5)
+        np.testing.assert_allclose(abs(vectors[[11, 10], [0, 1]]), 1, rtol=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore:jax.scipy.special.lpmn_values")
+def test_associated_legendre_functions():
+    z = np.array([-0.3, 0.0, 0.7, 1.0], np.float32)
+    for is_normalized in (False, True):
+        found = jax.scipy.special.lpmn_values(3, 3, jnp.array(z), is_normalized)
+        assert found.shape == (4, 4, 4)
+        scale = np.sqrt(7 / (4 * np.pi)) if is_normalized else 1
+        np.testing.assert_allclose(found[0, 3], scale * (5 * z**3 - 3 * z) / 2, atol=1e-6)
+        scale = np.sqrt(7 / (4 * np.pi) / 720) if is_normalized else 1
+        np.testing.assert_allclose(found[3, 3], -15 * scale * (1 - z * z) ** 1.5, atol=1e-5)
+    with pytest.raises(NotImplementedError):
+        jax.scipy.special.lpmn_values(2, 3, jnp.array(z), True)
+
+
+def test_what_is_computed_at_once_within_jit():
+    def f(x):
+        with jax.core.eval_context():
+            n = int((jnp.arange(3) + 1).sum())
+        return x * n
+
+    assert jax.jit(f)(2.0) == 12
+    assert isinstance(X.at, _IndexUpdateHelper)
+    assert isinstance(X.at[0], _IndexUpdateRef)
+    assert jax.sharding.auto_axes(out_sharding=None)(f) is not None

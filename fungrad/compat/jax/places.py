@@ -178,3 +178,6 @@ for _name in _METHODS.split():
     setattr(Update, _name, _method(_name, "drop"))
 Update.power = _power  # type: ignore[attr-defined]
 Update.get = _method("get", "clip")  # type: ignore[attr-defined]
+
+
+_IndexUpdateHelper, _IndexUpdateRef = Places, Update

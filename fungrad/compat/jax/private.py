@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import optree
@@ -15,8 +16,8 @@ from fungrad.compat.jax.x64 import canonical
 from fungrad.core import tree
 from fungrad.core.axes import open_axes
 from fungrad.core.paths import NAMESPACE
-from fungrad.core.state import state_variable
-from fungrad.core.tracer import Tracer, innermost_trace
+from fungrad.core.state import holding, state_variable
+from fungrad.core.tracer import Tracer, current_trace, innermost_trace
 from fungrad.test_util import gradients
 
 ArrayImpl = Array
@@ -280,3 +281,39 @@ checkpoints = state_variable("checkpoints", 0)
 def get_opaque_trace_state(convention: Any = None) -> Any:
     """Return what is equal as long as the same functions are being traced."""
     return innermost_trace(), checkpoints.get()
+
+
+CompilerOptions = dict
+Value = Any
+Out = Any
+
+
+class DebugInfo(NamedTuple):
+    """What a program is called in messages, and the names of its arguments and results."""
+
+    traced_for: str = ""
+    func_src_info: str = ""
+    arg_names: Any = ()
+    result_paths: Any = ()
+
+
+@contextlib.contextmanager
+def eval_context() -> Iterator[None]:
+    """Compute what follows at once, unless it depends on what is traced."""
+    with holding(current_trace, None):
+        yield
+
+
+def is_constant_dim(dim: Any) -> bool:
+    """Return whether a length is known: all are."""
+    return isinstance(dim, (int, np.integer))
+
+
+def physical_aval(aval: Any) -> Any:
+    """Return the type: it is that of the array that is stored."""
+    return aval
+
+
+def full_lower(val: Any) -> Any:
+    """Return the value."""
+    return val

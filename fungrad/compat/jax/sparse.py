@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -106,6 +106,8 @@ class BCOO(JAXSparse):
 
     def todense(self) -> Any:
         """Return all elements."""
+        if not self.shape:
+            return jnp.sum(self.data)
         return self._at(jnp.zeros(self.shape, self.dtype)).add(self.data, mode="drop")
 
     def transpose(self, axes: Any = None) -> BCOO:
@@ -272,3 +274,26 @@ def spsolve(
         return jnp.linalg.solve(dense, b)
     parts = tuple(map(enter, (data, indices, indptr)))
     return leave(solve(csr_array(parts, shape=(n, n)), enter(b))).astype(b.dtype)
+
+
+def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
+    """Return the sums of a sparse array along axes, as one of fewer axes."""
+    kept = [axis for axis in range(mat.ndim) if axis not in {a % mat.ndim for a in axes}]
+    shape = tuple([mat.shape[axis] for axis in kept])
+    return BCOO((mat.data, mat.indices[:, kept]), shape=shape)
+
+
+def lobpcg_standard(A: Any, X: Any, m: int = 100, tol: Any = None) -> tuple[Any, Any, Any]:
+    """Return the largest eigenvalues of a symmetric matrix, or of a function that multiplies by it, with their vectors, and 1.
+
+    There are as many as `X` has columns, and they are found by ``jax.numpy.linalg.eigh``, in one step and with derivatives:
+    neither does it start with `X`, nor does it stop at `tol`.
+    """
+    n, k = np.shape(X)
+    if not 0 < k * 5 < n:
+        raise ValueError(
+            f"lobpcg_standard takes an X of shape (n, k) with 0 < 5 * k < n, got {(n, k)}"
+        )
+    matrix = A(jnp.eye(n, dtype=X.dtype)) if callable(A) else A
+    values, vectors = jnp.linalg.eigh(matrix)
+    return values[::-1][:k], vectors[:, ::-1][:, :k], jnp.int32(1)

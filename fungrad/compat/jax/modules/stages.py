@@ -1,8 +1,9 @@
 """`jax.stages`."""
 
 from fungrad.compat.jax.adapting import namespace as _namespace
+from fungrad.compat.jax.private import CompilerOptions
 from fungrad.compat.jax.results import Compiled, Lowered, Traced
 from fungrad.compat.jax.transforms import Jitted as Wrapped
 
-__all__ = ["Compiled", "Lowered", "Traced", "Wrapped"]
+__all__ = ["Compiled", "CompilerOptions", "Lowered", "Traced", "Wrapped"]
 __getattr__ = _namespace("jax.stages", globals(), [])

@@ -64,6 +64,7 @@ nn.functions jax.nn
 nn.initializers jax.nn.initializers
 numpy jax.numpy
 numpy.array jax.numpy
+numpy.array_methods .places jax.numpy
 numpy.array_constructors jax.numpy
 numpy.array_creation jax.numpy
 numpy.index_tricks .index_tricks jax.numpy
