@@ -84,6 +84,7 @@ CONCERNS: dict[str, tuple[str, ...]] = {
     "fungrad/custom_derivatives.py": ("tests/control",),
     "fungrad/ad_checkpoint.py": ("tests/control/test_checkpoint.py",),
     "fungrad/conventions.py": ("tests/test_conventions.py", "tests/test_dtypes.py"),
+    "fungrad/leaks.py": ("tests/test_settings.py",),
     "fungrad/profiling.py": ("tests/test_profile.py",),
     "fungrad/tree_util.py": ("tests/test_tree.py",),
     "fungrad/typing.py": ("tests/typing",),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from fungrad.core.backend import on_host
 from fungrad.core.errors import api_boundary, here
 from fungrad.core.tracer import Tracer
 from fungrad.numpy.storing import store, writable_out
+from fungrad.numpy.unruled import NotConstant, of_constants
 
 __array_api_version__: str = np.__array_api_version__
 """Version of the standard that the functions follow: NumPy's, because they are NumPy's."""
@@ -56,13 +57,33 @@ def _to_device(self: Tracer, device: Any, /, *, stream: Any = None) -> Tracer:
     return self
 
 
-def _no_memory(self: Tracer, *args: Any, **kwargs: Any) -> NoReturn:
-    """Raise: a traced array has no memory to share, and its derivative would be lost."""
-    raise BufferError(
-        f"at {here()}\na tracer of type {self._type} has no memory that another library could be given through "
-        "DLPack, and what is computed there would be lost to the transform. Compute it with fungrad.numpy, "
-        "or hand over the results of the transformed function."
-    )
+def _dlpack(self: Tracer, **kwargs: Any) -> Any:
+    """Return a copy of a constant in a capsule for another library.
+
+    Raises
+    ------
+    BufferError
+        If the array is no constant: its derivative would be lost.
+    """
+    return _memory(self).__dlpack__(**kwargs)
+
+
+def _dlpack_device(self: Tracer) -> tuple[int, int]:
+    """Return the device of a constant, as DLPack numbers it."""
+    device: tuple[int, int] = _memory(self).__dlpack_device__()
+    return device
+
+
+def _memory(x: Tracer) -> Any:
+    try:
+        value = of_constants(x)
+    except NotConstant:
+        raise BufferError(
+            f"at {here()}\na tracer of type {x._type} has no memory that another library could be given through "
+            "DLPack, and what is computed there would be lost to the transform. Compute it with fungrad.numpy, "
+            "or hand over the results of the transformed function."
+        ) from None
+    return np.asarray(value) if isinstance(value, np.generic) else value
 
 
 @api_boundary
@@ -75,8 +96,8 @@ def install() -> None:
     """Give tracers the attributes of the standard that other modules do not give them."""
     methods: dict[str, Any] = {
         "__array_namespace__": _namespace,
-        "__dlpack__": _no_memory,
-        "__dlpack_device__": _no_memory,
+        "__dlpack__": _dlpack,
+        "__dlpack_device__": _dlpack_device,
         "__imatmul__": _in_place_matmul,
         "to_device": _to_device,
     }

@@ -387,6 +387,15 @@ def test_function(name):
             same(fg.jit(lambda x: call(fnp, x))(x), expected, "jit")
 
 
+@pytest.mark.parametrize("transform", [fg.grad, lambda f: fg.jit(fg.grad(f))])
+def test_constants_can_be_given_to_other_libraries_and_others_cannot(transform):
+    x = np.array([2.0, 3.0])
+    constant = transform(lambda x: fnp.sum(x * np.from_dlpack(fnp.array([4.0, 5.0]) * 2)))
+    np.testing.assert_array_equal(constant(x), [8, 10])
+    with pytest.raises(BufferError, match="derivative|lost to the transform"):
+        transform(lambda x: fnp.sum(np.from_dlpack(x * 2)))(x)
+
+
 @pytest.mark.parametrize("name", ["sort", "argsort"])
 def test_descending_order(name):
     function = getattr(fnp, name)
