@@ -392,7 +392,7 @@ def test_constants_can_be_given_to_other_libraries_and_others_cannot(transform):
     x = np.array([2.0, 3.0])
     constant = transform(lambda x: fnp.sum(x * np.from_dlpack(fnp.array([4.0, 5.0]) * 2)))
     np.testing.assert_array_equal(constant(x), [8, 10])
-    with pytest.raises(BufferError, match="derivative|lost to the transform"):
+    with pytest.raises(BufferError, match="lost to the transform"):
         transform(lambda x: fnp.sum(np.from_dlpack(x * 2)))(x)
 
 
