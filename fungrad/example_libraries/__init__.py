@@ -1,4 +1,4 @@
-"""What JAX keeps in `jax.example_libraries`: small libraries in pure functions."""
+"""Counterparts of `jax.example_libraries`: small libraries in pure functions."""
 
 import importlib
 from typing import Any

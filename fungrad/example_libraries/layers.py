@@ -1,4 +1,4 @@
-"""What the layers of stax are made of: pairs of functions, and the glossary of their documentation."""
+"""Building blocks of stax's layers: pairs of functions, and the glossary of their documentation."""
 
 from __future__ import annotations
 

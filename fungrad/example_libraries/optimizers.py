@@ -1,4 +1,4 @@
-"""Optimizers as triples of functions, with the names and the numbers of `jax.example_libraries.optimizers`.
+"""Optimizers as triples of functions, with the names and numbers of JAX's example library.
 
 An optimizer is ``(init, update, get_params)``: ``init(params)`` makes a state, ``update(i, grads, state)`` the state after
 step `i`, ``get_params(state)`` takes the parameters out of it. `fungrad.optim` has more of them, as optax has them.

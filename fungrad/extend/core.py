@@ -92,7 +92,7 @@ max_dim, min_dim = max, min
 
 
 class Effect:
-    """Base class of what a call does beyond computing its results.
+    """Base class of effects of calls, beyond computing results.
 
     Examples
     --------
@@ -221,7 +221,7 @@ def concrete_or_error(force: None, val: T, context: str = "") -> T: ...
 
 
 def concrete_or_error(force: Callable[[Any], T] | None, val: object, context: str = "") -> object:
-    """Return a value, converted by `force`; raise an error for what is traced and has none.
+    """Return a value, converted by `force`; raise an error for a tracer without one.
 
     Examples
     --------

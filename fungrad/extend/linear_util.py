@@ -1,4 +1,4 @@
-"""Functions with what is done before and after them: the names of `jax.extend.linear_util`.
+"""Functions with actions before and after them: the names of `jax.extend.linear_util`.
 
 A transformation is a function ``transform(f, *static, *args, **kwargs)`` (`transformation2`), or a generator that yields
 arguments for the function, is sent its results, and yields what to return (`transformation`). Those ``with_aux`` give a
@@ -67,7 +67,7 @@ class Store:
 
     @property
     def val(self) -> Any:
-        """What has been stored."""
+        """The stored value."""
         if self._value is _EMPTY:
             raise StoreException("the store is empty: the function has not been called yet")
         return self._value
@@ -198,7 +198,7 @@ def _curried(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @_curried
 def transformation2(gen: Callable[..., Any], fun: WrappedFun, *gen_static_args: Any) -> WrappedFun:
-    """Make of ``gen(f, *static, *args, **kwargs)`` what adds it to a `WrappedFun`: ``transformation2(gen)(fun, *static)``.
+    """Turn ``gen(f, *static, *args, **kwargs)`` into a transformation of a `WrappedFun`.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def transformation_with_aux2(
     use_eq_store: bool = False,
     unk_names: bool = False,
 ) -> tuple[WrappedFun, Callable[[], Any]]:
-    """Like `transformation2`, of ``gen(f, store, *static, *args, **kwargs)``; returns the thunk of the second result too.
+    """Like `transformation2`, of ``gen(f, store, *static, *args, **kwargs)``; also returns the thunk.
 
     Examples
     --------
@@ -313,7 +313,7 @@ def merge_linear_aux(aux1: Callable[[], Any], aux2: Callable[[], Any]) -> tuple[
 
 
 def cache(call: Callable[..., Any], *, explain: Any = None) -> Callable[..., Any]:
-    """Return a function ``call(wrapped, *args)`` that remembers its results as long as the function ``wrapped.f`` is there.
+    """Return ``call(wrapped, *args)`` with memory of its results, as long as ``wrapped.f`` lives.
 
     Examples
     --------

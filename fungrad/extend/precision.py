@@ -1,4 +1,4 @@
-"""Dtypes to compute in: those in which the functions of `fungrad.nn` and `fungrad.optim` compute, and those of their results.
+"""Dtypes in which the functions of `fungrad.nn` and `fungrad.optim` compute, and of their results.
 
 Numbers of two bytes or fewer are computed with in float32 and rounded once, the result.
 

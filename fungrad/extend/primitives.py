@@ -1,4 +1,4 @@
-"""The primitives that programs show, by the names that `jax.extend.core.primitives` and `jax.lax` have for them."""
+"""Primitives of programs, by their names in `jax.extend.core.primitives` and `jax.lax`."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "sort": lambda *operands, **params: [*lax.sort(operands, **params)],
     "xor": lax.bitwise_xor,
 }
-"""What binding them calls, where that is not the function of `fungrad.lax` that has the name and the parameters."""
+"""Functions that `bind` calls, where they are not the namesakes in `fungrad.lax`."""
 
 
 class _Primitives:
-    """Looks up ``sin_p``: equal to what the equations of a `Jaxpr` have, and ``sin_p.bind`` calls ``lax.sin``."""
+    """Finder of ``sin_p``: equal to that of equations of a `Jaxpr`; ``sin_p.bind`` calls ``lax.sin``."""
 
     def __repr__(self) -> str:
         return "<fungrad.extend.core.primitives>"

@@ -1,4 +1,4 @@
-"""Types of arrays, tracers and numbers: shape and dtype, and what kind of numbers a dtype holds.
+"""Types of arrays, tracers and numbers: shape and dtype, and the kind of a dtype's numbers.
 
 `type_of`, `is_array`
     The `ArrayType` of an array, a number or a tracer; whether it has one.

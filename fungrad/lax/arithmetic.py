@@ -117,7 +117,7 @@ def elementwise(kinds: str, value: str) -> Callable[[Function], Function]:
 def named(
     name: str, function: Function, names: tuple[str, ...], kinds: str, value: str
 ) -> Function:
-    """Return `function` with its name, and documentation made of what it takes and returns."""
+    """Return `function` with its name, and documentation of its operands and result."""
     one = len(names) == 1
     taken = f"Array or number, {words_of(kinds)}."
     if not one:

@@ -126,7 +126,7 @@ def _axis_and_length(elems: Any, axis: int) -> tuple[int, int]:
 
 
 def _checked(result: Any, structure: tree.TreeDef, expected: list[ArrayType]) -> Leaves:
-    """Return the leaves of what `fn` returned, which must be like its arguments."""
+    """Return the leaves of the result of `fn`, which must be like its arguments."""
     same = tree.structure(result) == structure
     mismatch = None if same else difference(structure, result, exact=True)
     if mismatch is not None:

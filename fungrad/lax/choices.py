@@ -13,7 +13,7 @@ from fungrad.primitives import elementwise as e
 
 @public
 def clamp(min: Any, x: Any, max: Any) -> Any:
-    """Return `x` with `min` in place of what is below it, and `max` of what is above.
+    """Return `x`, limited to the range from `min` to `max`.
 
     Parameters
     ----------

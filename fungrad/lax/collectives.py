@@ -1,4 +1,4 @@
-"""Collectives: what the calls of a function under `vmap` with an ``axis_name`` compute together.
+"""Collectives: joint computations of the calls of a function under `vmap` with an ``axis_name``.
 
 An axis name may be a tuple of names: the axes then count as one, the last running fastest. Every function
 takes pytrees. Where JAX's own ``vmap`` has no rule, there is one here: several names throughout,

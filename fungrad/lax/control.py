@@ -1,4 +1,4 @@
-"""Loops and branches, solutions of equations: what is given functions."""
+"""Loops, branches and solutions of equations: functions of functions."""
 
 from fungrad.programs.loops.cond import cond as cond
 from fungrad.programs.loops.cond import switch as switch

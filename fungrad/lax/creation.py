@@ -154,7 +154,7 @@ def empty(shape: Sequence[int], dtype: Any, *, out_sharding: Any = None) -> Any:
 
 @public
 def dtype(x: Any) -> np.dtype[Any]:
-    """Return the dtype of an array, a tracer, a number, or what names a dtype.
+    """Return the dtype of an array, a tracer, a number, or of a name of a dtype.
 
     Parameters
     ----------

@@ -219,7 +219,7 @@ def dynamic_index_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> Any:
-    """Return what is at one place of an axis; the place may be traced.
+    """Return the elements at one place of an axis; the place may be traced.
 
     Parameters
     ----------

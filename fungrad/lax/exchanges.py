@@ -1,4 +1,4 @@
-"""Collectives that move what the calls under `vmap` have from one to another; see `collectives`."""
+"""Collectives that move values of the calls under `vmap` from one to another; see `collectives`."""
 
 from __future__ import annotations
 

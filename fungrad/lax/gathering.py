@@ -128,14 +128,14 @@ def gather(
 
 
 def _fill(value: Any, dtype: np.dtype[Any]) -> Any:
-    """Return what fills windows that are outside."""
+    """Return the fill value of windows outside."""
     value = default_fill(dtype) if value is None else value
     return Cast(dtype)(value) if type(value) is Tracer else np.asarray(value).astype(dtype)[()]
 
 
 @public
 def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
-    """Take what is at index arrays along some axes.
+    """Take the elements at index arrays along some axes.
 
     Parameters
     ----------

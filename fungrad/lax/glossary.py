@@ -1,4 +1,4 @@
-"""What the docstrings of `fungrad.lax` leave out."""
+"""Texts that the docstrings of `fungrad.lax` share and leave out."""
 
 from __future__ import annotations
 

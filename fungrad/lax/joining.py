@@ -15,7 +15,7 @@ from fungrad.primitives.slices import Pad
 
 
 def _operands(name: str, operands: Any) -> list[Any]:
-    """Return arrays of one dtype, of which there is at least one."""
+    """Return arrays of one dtype, at least one."""
     xs = [array_of(name, f"operands[{i}]", x) for i, x in enumerate(operands)]
     if not xs:
         raise ValueError(f"lax.{name} needs at least one operand")

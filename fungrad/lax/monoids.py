@@ -18,7 +18,7 @@ from fungrad.transforms.call import check_callable
 
 
 def least(dtype: np.dtype[Any]) -> Any:
-    """Return what the maximum of no numbers is: the least number of a dtype."""
+    """Return the maximum of no numbers: the least number of a dtype."""
     kind = kind_of(dtype)
     if kind in "iu":
         return np.iinfo(dtype).min
@@ -26,7 +26,7 @@ def least(dtype: np.dtype[Any]) -> Any:
 
 
 def greatest(dtype: np.dtype[Any]) -> Any:
-    """Return what the minimum of no numbers is: the greatest number of a dtype."""
+    """Return the minimum of no numbers: the greatest number of a dtype."""
     kind = kind_of(dtype)
     if kind in "iu":
         return np.iinfo(dtype).max
@@ -64,7 +64,7 @@ def closed(
     structure: tree.TreeDef,
     types: Sequence[ArrayType],
 ) -> Closure:
-    """Return the program of a computation with numbers; raise TypeError for what it must not return."""
+    """Return the program of a computation with numbers; raise TypeError for wrong results."""
     check_callable(computation, f"lax.{name}: computation")
     wanted = [ArrayType((), t.dtype) for t in types]
     numbers = tree.unflatten(structure, wanted)

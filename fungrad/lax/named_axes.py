@@ -1,4 +1,4 @@
-"""What the collectives have in common: names of axes, and the parts of an array that go to each call."""
+"""Names of axes, and the parts of an array that go to each call: the base of collectives."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def across(x: Any, axes: Axes, make: Callable[[Hashable, int], Primitive]) -> An
 
 
 def split(x: Any, axis: int, axes: Axes, tiled: bool, argument: str, function: str) -> Any:
-    """Return `x` with what is along `axis` in front, one axis for each of `axes`.
+    """Return `x` with `axis` in front, as one axis for each of `axes`.
 
     With `tiled`, as many slices as there are calls are in front; else elements.
     """

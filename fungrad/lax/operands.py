@@ -1,4 +1,4 @@
-"""What elementwise functions take, by JAX's rules: arrays of one dtype and one shape, and numbers.
+"""Operands of elementwise functions, by JAX's rules: arrays of one dtype and shape, and numbers.
 
 A Python number takes the dtype of the arrays beside it, if that can hold its kind; an array without axes is
 repeated; and of arrays with as many axes, axes of length 1 are stretched. Nothing else is converted.

@@ -1,4 +1,4 @@
-"""What the windows of a convolution see, and convolutions whose kernels differ from place to place."""
+"""Windows of a convolution as channels, and convolutions with kernels that vary by place."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def conv_general_dilated_patches(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Any:
-    """Return what the windows of a convolution see: the elements of each as channels.
+    """Return the elements of each window of a convolution as channels.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Where windows of an array are, given by an array of indices: what `gather` and `scatter` share.
+"""Places of windows of an array, given by an array of indices, for `gather` and `scatter`.
 
 They are XLA's operations (openxla.org/xla/operation_semantics), brought to the form of the primitives `Gather` and
 `Scatter`: the axes along which windows move lead, and there is one index array for each of them.
@@ -24,7 +24,7 @@ Axes = tuple[int, ...]
 
 
 class GatherScatterMode(enum.Enum):
-    """What becomes of windows that are not inside the operand.
+    """Treatment of windows that are not inside the operand.
 
     `CLIP` moves them inside; `FILL_OR_DROP` fills them with a value when reading and leaves them out when
     writing; `PROMISE_IN_BOUNDS` says there are none.

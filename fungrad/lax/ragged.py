@@ -1,4 +1,4 @@
-"""Products of arrays of which one axis is made of groups of different lengths."""
+"""Products of arrays with an axis that consists of groups of different lengths."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fungrad.lax.places import positions_along
 
 
 class RaggedDotDimensionNumbers(NamedTuple):
-    """Which axes are what in `ragged_dot_general`.
+    """Roles of axes in `ragged_dot_general`.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def _later(axes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _spread(name: str, x: Any, sizes: Any, axis: int, prefix: tuple[int, ...]) -> Any:
-    """Return `x` for each group, in front, with 0 for what is not in it."""
+    """Return `x` for each group, in front, with 0 outside of it."""
     shape, given = np.shape(x), type_of(sizes)
     if given.dtype.kind not in "iu":
         raise TypeError(f"lax.{name}: group_sizes must be integers, got {given}")

@@ -219,7 +219,7 @@ argmin = _position("argmin", r.ArgMin, "minimum")
 def _cumulative(
     name: str, primitive: Callable[[int, bool], Primitive], kinds: str, value: str, example: str
 ) -> Function:
-    """Return the public function; what rounds is computed in float32 of shorter numbers, and rounded once."""
+    """Return the public function; short numbers that round are computed in float32, and rounded once."""
     rounds = value not in ("maximum", "minimum")
 
     def function(operand: Any, axis: int = 0, reverse: bool = False) -> Any:

@@ -191,7 +191,7 @@ def _are_distinct(windows: Windows) -> bool:
 
 
 class _Kind(NamedTuple):
-    """One of the functions below: the kind of the primitive, what it does, and the result of its example."""
+    """One of the functions below: the primitive's kind, its effect, and its example's result."""
 
     kind: str
     summary: str

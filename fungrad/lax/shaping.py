@@ -1,4 +1,4 @@
-"""Giving arrays other shapes and their axes another order. As in NumPy, the result is a view where it can be."""
+"""Shapes and orders of axes of arrays. As in NumPy, the result is a view where it can be."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def _from_start(place: int, n: int) -> int:
 
 @public
 def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
-    """Return what is at one place of an axis; the place is known.
+    """Return the elements at one place of an axis; the place is known.
 
     Parameters
     ----------

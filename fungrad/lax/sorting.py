@@ -173,7 +173,7 @@ def approx_max_k(
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
 ) -> tuple[Any, Any]:
-    """Return what `top_k` does of floating-point numbers: here it is exact.
+    """Return the result of `top_k` for floating-point numbers: here it is exact.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ class ConvDimensionNumbers(NamedTuple):
 
 
 ConvGeneralDilatedDimensionNumbers = tuple[str, str, str] | ConvDimensionNumbers | None
-"""What the argument `dimension_numbers` can be."""
+"""Type of the argument `dimension_numbers`."""
 
 LETTERS = (("lhs_spec", "NC"), ("rhs_spec", "OI"), ("out_spec", "NC"))
 """The letters of the axes that are not spatial, in canonical order."""

@@ -1,4 +1,4 @@
-"""Activation functions: what `jax.nn` has of them, element by element.
+"""Activation functions of `jax.nn`, element by element.
 
 >>> import numpy as np
 >>> import fungrad as fg
@@ -141,7 +141,7 @@ def _sparse_plus(x: Any) -> Any:
 
 @public
 def sparse_sigmoid(x: Any) -> Any:
-    """Return 0 up to -1, ``(x + 1) / 2`` between -1 and 1, and 1 from 1 on: the derivative of `sparse_plus`.
+    """Return 0 up to -1, ``(x + 1) / 2`` up to 1, and then 1: the derivative of `sparse_plus`.
 
     Examples
     --------
@@ -239,7 +239,7 @@ def _celu(x: Any, alpha: Any) -> Any:
 
 @public
 def selu(x: Any) -> Any:
-    """Return `elu` with the factor and the `alpha` for which mean 0 and variance 1 are kept from layer to layer.
+    """Return `elu` with the factor and `alpha` that keep mean 0 and variance 1 across layers.
 
     Examples
     --------

@@ -21,7 +21,7 @@ from fungrad.nn.glossary import public
 from fungrad.nn.sums import logsumexp, softmax
 
 MASKED = -0.7 * float(np.finfo(np.float32).max)
-"""What stands for a score that takes no part: finite, so that a row of nothing else is no NaN."""
+"""Score of a masked element: finite, so that a row of nothing else is no NaN."""
 
 
 @public

@@ -1,4 +1,4 @@
-"""Random numbers, real and complex, with mean 0 and a given variance: what `initializers.variance_scaling` draws from."""
+"""Random numbers, real and complex, with mean 0 and a given variance, for `variance_scaling`."""
 
 from __future__ import annotations
 

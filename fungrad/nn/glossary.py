@@ -1,4 +1,4 @@
-"""What the docstrings of `fungrad.nn` leave out."""
+"""Texts that the docstrings of `fungrad.nn` share and leave out."""
 
 from __future__ import annotations
 

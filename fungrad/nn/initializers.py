@@ -1,4 +1,4 @@
-"""Initializers, as `jax.nn.initializers` has them: functions of a key, a shape and a dtype that make arrays.
+"""Initializers, as in `jax.nn.initializers`: functions of a key, a shape and a dtype.
 
 The same key gives the numbers that JAX gives with 64 bits enabled. The dtype is float64 unless another is asked for.
 
@@ -41,7 +41,7 @@ Axes = int | Sequence[int]
 
 
 class Initializer(Protocol):
-    """What the functions of this module return: it takes a key, a shape and a dtype, and returns an array.
+    """Type of this module's results: from a key, a shape and a dtype to an array.
 
     Examples
     --------
@@ -258,7 +258,7 @@ def variance_scaling(
 
 
 class Scaling(Protocol):
-    """What `variance_scaling` is with the scale, the mode and the distribution given."""
+    """`variance_scaling` with the scale, the mode and the distribution given."""
 
     def __call__(
         self,

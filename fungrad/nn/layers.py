@@ -25,7 +25,7 @@ from fungrad.nn.glossary import public
 def dropout(
     key: Any, x: Any, rate: Any, *, broadcast_axes: Sequence[int] = (), training: bool = True
 ) -> Any:
-    """Return an array with a part of its elements set to 0, and the others divided by the part that is kept.
+    """Return an array with some elements set to 0, and the others divided by the part that is kept.
 
     With the same key, what is kept is what flax's `Dropout` keeps.
 

@@ -67,7 +67,9 @@ def _affine(
 def layer_norm(
     x: Any, scale: Any = None, bias: Any = None, axis: Axes = -1, epsilon: float = 1e-5
 ) -> Any:
-    """Return an array less its mean along some axes, divided by the root of its variance, times `scale` plus `bias`.
+    """Return an array normalized along some axes, times `scale` plus `bias`.
+
+    That is, less its mean, and divided by the root of its variance.
 
     Parameters
     ----------
@@ -133,7 +135,7 @@ def group_norm(
     batch_axis: Axes = 0,
     epsilon: float = 1e-5,
 ) -> Any:
-    """Return an array whose groups of channels have mean 0 and variance 1 in each example, times `scale` plus `bias`.
+    """Return an array with groups of channels normalized in each example, times `scale` plus `bias`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Recurrent cells, `lstm_cell` and `gru_cell`, and what they make of sequences: `lstm` and `gru`.
+"""Recurrent cells, `lstm_cell` and `gru_cell`, and their layers over sequences: `lstm` and `gru`.
 
 A cell is a function ``cell(params, carry, x)`` that returns the next carry and an output, so that
 ``functools.partial(cell, params)`` is a step for `fungrad.lax.scan`.
@@ -24,7 +24,7 @@ from fungrad.lax import logistic
 from fungrad.nn.glossary import public, public_like
 
 Step = Callable[[Sequence[Any], Sequence[Any], Any], tuple[Any, ...]]
-"""Takes the parameters that the hidden state needs, the carry and the products of the inputs; returns the carry."""
+"""Signature: parameters of the hidden state, the carry and the inputs' products to the next carry."""
 
 
 def _lstm_step(params: Sequence[Any], carry: Sequence[Any], inputs: Any) -> tuple[Any, ...]:
@@ -61,7 +61,7 @@ def _prepared(
     x: Any,
     time: Sequence[int] = (),
 ) -> tuple[np.dtype[Any], list[Any], list[Any], Any]:
-    """Return the dtype of results and, wide, the parameters of the hidden state, the carry, the products of inputs."""
+    """Return the results' dtype and, wide, the hidden state's parameters, the carry, the inputs' products."""
     dtype, (x, *rest) = widened(x, *params, *(carry or ()))
     arrays, states = rest[: len(params)], rest[len(params) :]
     shapes, shape = [type_of(p).shape for p in arrays], type_of(x).shape

@@ -1,4 +1,4 @@
-"""Sums of exponentials and what is made of them: `softmax`, `logsumexp`, ...; `standardize` and `one_hot`.
+"""Sums of exponentials: `softmax`, `logsumexp`, ...; also `standardize` and `one_hot`.
 
 >>> import numpy as np
 >>> import fungrad as fg
@@ -32,7 +32,7 @@ from fungrad.nn.glossary import public, public_like
 
 
 def _shifted(x: Any, axis: Any, where: Any) -> tuple[Any, Any, Any]:
-    """Return `x` minus its largest element along an axis, the sum of its exponentials, and `where` as an array.
+    """Return `x` less its maximum along an axis, its sum of exponentials, and `where` as an array.
 
     What takes no part is -inf; a sum of nothing is 1, so that nothing is divided by 0.
     """

@@ -1,4 +1,4 @@
-"""Optimizers and what they are made of, with the names and numbers of optax.
+"""Optimizers and their parts, with the names and numbers of optax.
 
 Of updates and parameters of two bytes or fewer, float16 and bfloat16, all is computed in float32, and what is returned and
 remembered is rounded to their dtype, so that an `eps` of 1e-8 is not 0 and squares are finite. In float16 squares that are

@@ -54,7 +54,7 @@ class ApplyEvery(NamedTuple):
 
 
 class MultiStepsState(NamedTuple):
-    """What was collected: how often, in which step of the optimizer, and its state."""
+    """Counts of collected gradients and of the optimizer's steps, the sums, and its state."""
 
     mini_step: Array
     gradient_step: Array
@@ -273,7 +273,7 @@ class MultiSteps:
         params: Params | None = None,
         **extra_args: Any,
     ) -> tuple[Updates, MultiStepsState]:
-        """Return zeros, or what the optimizer makes of the gradients since its last step."""
+        """Return zeros, or the optimizer's updates for the gradients since its last step."""
 
         def collect(updates: Updates, before: MultiStepsState) -> tuple[Updates, MultiStepsState]:
             return self._collected(updates, before, params, extra_args)

@@ -63,7 +63,7 @@ class ScaleByAdanState(NamedTuple):
 
 
 def expected(updates: Updates, mu: Updates, b1: Any, count: Any, nesterov: bool) -> Updates:
-    """Return the mean of gradients without bias; with `nesterov`, that of the next step as far as it is known."""
+    """Return the unbiased mean of gradients; with `nesterov`, that of the next step as far as known."""
     if not nesterov:
         return tree.bias_correction(mu, b1, count)
     ahead = tree.bias_correction(mu, b1, safe_increment(count))
@@ -269,7 +269,9 @@ def scale_by_radam(
     *,
     nesterov: bool = False,
 ) -> GradientTransformation:
-    """Divide as Adam does, once the mean of squares is of enough values to be trusted (L. Liu et al., 2020).
+    """Divide as Adam does, once the mean of squares has enough values to be trusted.
+
+    L. Liu et al., 2020.
 
     Parameters
     ----------
@@ -317,7 +319,9 @@ def scale_by_adan(
     eps: Number = 1e-08,
     eps_root: Number = 0.0,
 ) -> GradientTransformation:
-    """Divide the mean of gradients and of their differences by the root of a mean of squares (X. Xie et al., 2022).
+    """Divide the mean of gradients and of their differences by the root of a mean of squares.
+
+    X. Xie et al., 2022.
 
     Parameters
     ----------

@@ -124,7 +124,7 @@ def scale_by_rss(
 
 
 def variance(mean: Any, square: Any) -> Any:
-    """Return the mean of squares less the square of the mean; where rounding has made that negative, the former alone."""
+    """Return the mean of squares less the squared mean; only the former where that is negative."""
     known = square - abs_sq(mean)
     return fnp.where(known < 0, square, known)
 
@@ -305,7 +305,9 @@ def scale_by_novograd(
 
 @public
 def scale_by_sm3(b1: Number = 0.9, b2: Number = 1.0, eps: Number = 1e-08) -> GradientTransformation:
-    """Divide as Adagrad does, by sums of squares of which only maxima along axes are kept (R. Anil et al., 2019).
+    """Divide as Adagrad, by sums of squares kept as maxima along axes.
+
+    R. Anil et al., 2019.
 
     Parameters
     ----------

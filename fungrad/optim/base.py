@@ -1,4 +1,4 @@
-"""What a gradient transformation is, and the simplest ones.
+"""Gradient transformations, and the simplest ones.
 
 A transformation is a pair of functions. ``init(params)`` makes a state; ``update(updates, state, params)`` returns other
 updates and the next state. Both are pure, and all they hold is pytrees of arrays, so they can be jitted, mapped and carried
@@ -26,11 +26,11 @@ T = TypeVar("T")
 """A pytree of arrays."""
 
 Params: TypeAlias = Any
-"""A pytree of parameters."""
+"""A pytree like the parameters: gradients, or values to be added to the parameters."""
 Updates: TypeAlias = Any
-"""A pytree like the parameters: gradients, or what is added to the parameters."""
+"""A pytree: the memory of a transformation."""
 OptState: TypeAlias = Any
-"""A pytree: what a transformation remembers."""
+"""Result of `update`: other updates, and the next state."""
 Updated: TypeAlias = tuple[Updates, OptState]
 """What `update` returns: other updates, and the next state."""
 Schedule: TypeAlias = Callable[[Any], Array]
@@ -81,13 +81,13 @@ if not TYPE_CHECKING:  # to type checkers it has no other attributes
 
 
 class GradientTransformationExtraArgs(GradientTransformation):
-    """A transformation whose `update` takes additional arguments by name; it ignores those that it does not know."""
+    """A transformation whose `update` takes more arguments by name, and ignores unknown ones."""
 
     update: TransformUpdateExtraArgsFn
 
 
 class EmptyState(NamedTuple):
-    """The state of what remembers nothing."""
+    """The state of a transformation without memory."""
 
 
 def zero_like(x: Any, dtype: Any = None) -> Any:
@@ -134,7 +134,7 @@ def _check_shapes(x: Any, others: tuple[Any, ...]) -> None:
 
 
 def rounded(x: Any, dtype: np.dtype[Any], others: tuple[Any, ...]) -> Any:
-    """Return floats in the dtype that all operands have; what is collected in a wider one stays so."""
+    """Return floats in the dtype that all operands have; sums collected in a wider one stay wide."""
     alike = all(getattr(y, "dtype", dtype) == dtype for y in others)
     return x.astype(dtype) if alike and hasattr(x, "dtype") and kind_of(x.dtype) == "f" else x
 
@@ -163,7 +163,7 @@ def refuse_complex(tree_of_arrays: Any, name: str) -> None:
 
 @public
 def init_empty_state(params: Params) -> EmptyState:
-    """Return the state of what remembers nothing.
+    """Return the state of a transformation without memory.
 
     Examples
     --------

@@ -170,7 +170,7 @@ def per_example_global_norm_clip(grads: T, l2_norm_clip: Number) -> tuple[T, Arr
 def per_example_layer_norm_clip(
     grads: T, global_l2_norm_clip: Number, uniform: bool = True
 ) -> tuple[T, T]:
-    """Return the sum over examples of gradients of which each array is shortened to a norm, and how many were.
+    """Return the sum of per-example gradients, each array clipped to a norm, and counts of clipped ones.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def per_example_layer_norm_clip(
 
 @public
 def unitwise_norm(x: ArrayLike, axis: int | tuple[int, ...] | None = None) -> Array:
-    """Return norms of what leads to each output of a layer, in the shape of the array.
+    """Return norms of the weights of each output of a layer, in the shape of the array.
 
     Parameters
     ----------
@@ -260,7 +260,9 @@ def unitwise_clip(g_norm: Array, max_norm: Array, grad: Array, div_eps: Number =
 def adaptive_grad_clip(
     clipping: Number, eps: Number = 0.001, axis: int | tuple[int, ...] | None = None
 ) -> GradientTransformation:
-    """Bound the norm of the gradient of each unit by a multiple of that of its parameters (A. Brock et al., 2021).
+    """Bound the norm of the gradient of each unit by a multiple of that of its parameters.
+
+    A. Brock et al., 2021.
 
     Parameters
     ----------

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 
 class SnapshotState(NamedTuple):
-    """What was measured last, by its name."""
+    """The last measurement, by its name."""
 
     measurement: dict[str, Any]
 
 
 class MonitorState(NamedTuple):
-    """What was measured last, by names, and what the measures remember."""
+    """The last measurements by name, and the measures' memory."""
 
     measurements: dict[str, Any]
     measure_states: tuple[OptState, ...]
@@ -144,7 +144,7 @@ def flatten(inner: GradientTransformation) -> GradientTransformationExtraArgs:
 
 @public
 def snapshot(measure_name: str, measure: Callable[[Updates], PyTree]) -> GradientTransformation:
-    """Keep in the state what a function makes of the updates, which go on as they are.
+    """Keep a function of the updates in the state; updates are unchanged.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def snapshot(measure_name: str, measure: Callable[[Updates], PyTree]) -> Gradien
 def monitor(
     measures: Mapping[str, Callable[[Updates], PyTree] | GradientTransformation],
 ) -> GradientTransformationExtraArgs:
-    """Keep in the state what functions or transformations make of the updates, which go on as they are.
+    """Keep functions or transformations of the updates in the state; updates are unchanged.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def measure_with_ema(
     debias: bool = True,
     accumulator_dtype: DTypeLike | None = None,
 ) -> GradientTransformationExtraArgs:
-    """Return a running mean of what a function makes of the updates, for `monitor`.
+    """Return a running mean of a function of the updates, for `monitor`.
 
     Examples
     --------

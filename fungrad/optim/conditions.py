@@ -1,4 +1,4 @@
-"""Transformations that do what they do under a condition; NaNs and signs of parameters."""
+"""Transformations under a condition; NaNs and signs of parameters."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ConditionallyMaskState(NamedTuple):
 
 
 class ApplyIfFiniteState(NamedTuple):
-    """How often in a row, and in all, updates were not finite, whether the last were, and the state of the optimizer."""
+    """Counts of non-finite updates in a row and in all, whether the last were, and the optimizer's state."""
 
     notfinite_count: Array
     last_finite: np.bool | Array
@@ -77,7 +77,7 @@ def either(
     params: Params | None,
     extra_args: dict[str, Any],
 ) -> Updated:
-    """Return what the transformation makes if it is due, else what another function makes of updates and the old state."""
+    """Return the transformation's result if it is due, else another function's of updates and old state."""
     updated: Updated = cond(
         due,
         lambda updates, state: within.update(updates, state, params, **extra_args),
@@ -115,7 +115,7 @@ def _under_condition(
     otherwise: Callable[[Updates], Updates],
     state_of: type[ConditionallyTransformState | ConditionallyMaskState],
 ) -> GradientTransformationExtraArgs:
-    """Return what transforms updates in the steps in which it should, and makes something else of them in the others."""
+    """Return a transformation of updates in the chosen steps, with another function in the others."""
     within = with_extra_args_support(inner)
 
     def init(params: Params) -> OptState:

@@ -1,4 +1,4 @@
-"""Scaling by means of squares of which only the means of rows and columns are kept (N. Shazeer and M. Stern, 2018)."""
+"""Scaling by factored squares: means of rows and columns (N. Shazeer and M. Stern, 2018)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from fungrad.optim.moments import abs_sq
 
 
 class FactoredState(NamedTuple):
-    """The number of steps; for each array means of squares of rows and of columns, or of all elements where it is small."""
+    """Number of steps; per array, mean squares of rows and columns, or of all elements if small."""
 
     count: Any
     v_row: Updates

@@ -1,4 +1,4 @@
-"""What the docstrings of `fungrad.optim` leave out."""
+"""Texts that the docstrings of `fungrad.optim` share and leave out."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ _MADE = ("Optimizer", "GradientTransformation", "GradientTransformationExtraArgs
 
 
 def boundary(function: F) -> F:
-    """Decorate a public function; one that makes a transformation says what is wrong with its arguments and those of `update`."""
+    """Decorate a public function; transformations that it makes explain wrong arguments of `update`."""
     if function.__annotations__.get("return") not in _MADE:
         return api_boundary(function)
     name = function.__name__
@@ -99,11 +99,11 @@ def boundary(function: F) -> F:
 
 
 _unchecked: weakref.WeakKeyDictionary[Any, Callable[..., Any]] = weakref.WeakKeyDictionary()
-"""What functions of `_checked` call. No attribute of theirs, which `functools.wraps` would copy to what calls them."""
+"""Functions called by those of `_checked`. As attributes, `functools.wraps` would copy them."""
 
 
 def _checked(name: str, tx: Any) -> Any:
-    """Return a transformation whose `update` says what is wrong with its arguments if it fails."""
+    """Return a transformation whose `update` explains its wrong arguments if it fails."""
     plain = _unchecked.get(tx.update, tx.update)
 
     @functools.wraps(plain)
@@ -129,11 +129,11 @@ def _checked(name: str, tx: Any) -> Any:
 
 
 def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """Return the updates, the state and the parameters that `update` is called with, as far as they are given."""
+    """Return the updates, the state and the parameters in a call of `update`, as far as given."""
     names = ("updates", "state", "params")[len(args) :]
     return [*args, *[kwargs[name] for name in names if name in kwargs]]
 
 
 GLOSSARY = Glossary(PARAMETERS, {}, IMPORTS, boundary)
 public, public_like = GLOSSARY.public, GLOSSARY.public_like
-"""The documentation of `fungrad.optim` is whole: what docstrings leave out is added from the glossary."""
+"""Documentation of `fungrad.optim`, completed from the glossary."""

@@ -40,7 +40,7 @@ def holds_half(x: Any) -> bool:
 
 
 def wide(tree: Any) -> Any:
-    """Return a tree with float32 in place of what has two bytes or fewer."""
+    """Return a tree with float32 in place of dtypes of two bytes or fewer."""
     return trees.map(lambda x: converted(x, SINGLE) if holds_half(x) else x, tree)
 
 
@@ -51,7 +51,7 @@ def rounded_once(rule: Callable[[Any], Any], x: Any) -> Any:
 
 
 def in_single(tx: Transformation, *squares: str) -> Transformation:
-    """Return a transformation that computes in float32 where updates, or what it remembers, have two bytes or fewer.
+    """Return a transformation that computes in float32 where updates or state have two bytes or fewer.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def _structure(tree: Any) -> Any:
 
 
 def _as_all(x: Any, *operands: Any) -> Any:
-    """Return an array in the dtype of what it was made of, if all that has two bytes or fewer."""
+    """Return an array in the dtype of its operands, if they all have two bytes or fewer."""
     return converted(x, operands[0].dtype) if all(map(holds_half, operands)) else x
 
 
@@ -100,7 +100,10 @@ def _state(after: Any, before: Any, squares: tuple[str, ...]) -> Any:
 
 
 def _bounded(x: Any, old: Any) -> Any:
-    """Return squares that are neither 0 nor infinite in float16 unless they are so in float32; bfloat16 has its range."""
+    """Return squares that are finite and not 0 in float16 if they are so in float32.
+
+    bfloat16 has the range of float32.
+    """
     if not hasattr(old, "dtype") or old.dtype != _HALF:
         return x
     x = fnp.where(x > 0, fnp.maximum(x, _LEAST), x)

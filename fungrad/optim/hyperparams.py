@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class InjectStatefulHyperparamsState(NamedTuple):
-    """The number of steps, the hyperparameters, what their schedules remember, and the state of the transformation."""
+    """Number of steps, hyperparameters, their schedules' states, and the transformation's state."""
 
     count: Any
     hyperparams: dict[str, Any]
@@ -48,7 +48,7 @@ InjectHyperparamsState = InjectStatefulHyperparamsState
 
 @runtime_checkable
 class StatefulSchedule(Protocol):
-    """A schedule that remembers: `init()` and `update(state, **extra_args)` make states, and it is called with one."""
+    """A schedule with state: `init()` and `update(state, **extra_args)` make states for its calls."""
 
     def init(self) -> Any: ...
 
@@ -139,7 +139,7 @@ def inject_hyperparams(
     static_args: str | Iterable[str] = (),
     hyperparam_dtype: DTypeLike | None = None,
 ) -> Callable[..., GradientTransformationExtraArgs]:
-    """Return an optimizer whose numbers are in its state, so that they can be seen and changed without a new trace.
+    """Return an optimizer whose numbers are in its state, visible and changeable without a new trace.
 
     Numbers may be schedules, too, where the optimizer takes none.
 

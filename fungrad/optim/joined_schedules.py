@@ -110,7 +110,7 @@ def warmup_exponential_decay_schedule(
 
 @public
 def sgdr_schedule(cosine_kwargs: Iterable[Mapping[str, Any]]) -> Schedule:
-    """Return a value that rises and falls along a cosine again and again (I. Loshchilov and F. Hutter, 2017).
+    """Return a value that rises and falls along a cosine repeatedly (I. Loshchilov, F. Hutter, 2017).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What line searches have in common: the loss along a line, and the arguments it is given."""
+"""The base of line searches: the loss along a line, and its arguments."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def moved(params: Params, step: Any, updates: Any) -> Params:
 
 
 def slope_along(grad: Any, updates: Any) -> Any:
-    """Return the derivative of the loss along the updates; `grad` is as `fungrad.grad` has it for complex numbers."""
+    """Return the derivative of the loss along the updates; `grad` is as of `fungrad.grad`, if complex."""
     return fnp.real(array(tree.vdot(tree.conj(grad), updates)))
 
 

@@ -25,7 +25,7 @@ MaskOrFn: TypeAlias = PyTree | Callable[[Params], PyTree]
 
 
 class MaskedState(NamedTuple):
-    """The state of the transformation of what is not masked."""
+    """The state of the transformation of unmasked leaves."""
 
     inner_state: OptState
 

@@ -1,4 +1,4 @@
-"""What is said of arguments that optimizers cannot take: which leaf it is, what it should be, and what to write.
+"""Messages for wrong arguments of optimizers: the leaf, its expected form, and a fix.
 
 All is found out when something has failed, so that steps that go well pay for none of it.
 """
@@ -132,7 +132,7 @@ def check_rate(name: str, given: Any) -> None:
 def update_error(
     name: str, init: Callable[[Any], Any], given: Sequence[Any], error: Exception
 ) -> Exception:
-    """Return what to raise in place of an error of `update`: one that says what does not fit, if that is what is wrong."""
+    """Return the error to raise in place of one of `update`: an explanation, if there is one."""
     said = _of_update(name, init, given)
     if said is None:
         return error
@@ -140,7 +140,7 @@ def update_error(
 
 
 def check_not_none(name: str, init: Callable[[Any], Any], state: Any) -> None:
-    """Complain of None in place of gradients, which is a tree without leaves, if the state is of one with leaves."""
+    """Complain of None in place of gradients, a tree without leaves, if the state's tree has leaves."""
     if state is not None and unlike("", state, "", eval_shape(init, None)) is not None:
         raise TypeError(f"{name}: update needs gradients, got None for them. {_BEGIN}")
 
@@ -185,7 +185,7 @@ def _of_state(name: str, init: Callable[[Any], Any], updates: Any, state: Any) -
 
 
 def _leaf_of_other_shape(updates: Any, state: Any, expected: Any) -> str | None:
-    """Return which leaf of the updates has not the shape of what the state has for it; None if structures differ."""
+    """Return the leaf of the updates whose shape differs from the state's; None if structures differ."""
     if tree.structure(state) != tree.structure(expected):
         return None
     leaves = leaves_with_paths(updates)
@@ -207,7 +207,7 @@ def _fits(init: Callable[[Any], Any], updates: Any, state: Any) -> bool:
 
 
 def _pair(updates: Any) -> str:
-    """Return what to write where gradients are still beside a value, or beside what has_aux returns."""
+    """Return the fix for gradients still beside a value, or beside the auxiliary data of `has_aux`."""
     if type(updates) is tuple and len(updates) == 2:
         return ". Of value_and_grad, or with has_aux=True, they are the second of a pair: value, grads = ..."
     return ""
@@ -239,7 +239,7 @@ def _kind(x: Any) -> str:
 
 
 def apply_error(params: Any, updates: Any, error: Exception) -> Exception:
-    """Return what to raise in place of an error of `apply_updates`."""
+    """Return the error to raise in place of one of `apply_updates`."""
     if type(updates) is tuple and len(updates) == 2 and type(params) is not tuple:
         return TypeError(
             "apply_updates: updates is the pair that update returns, of updates and state: write "

@@ -56,7 +56,7 @@ def update_moment_per_elem_norm(updates: T, moments: PyTree, decay: Number, orde
 
 @public
 def update_infinity_moment(updates: T, moments: PyTree, decay: Number, eps: Number) -> T:
-    """Return the largest absolute value, of which some is forgotten in each step.
+    """Return the largest absolute value, with some of it forgotten in each step.
 
     Parameters
     ----------

@@ -136,7 +136,7 @@ def polyak_sgd(
     eps: Number = 0.0,
     variant: str = "sps",
 ) -> Optimizer:
-    """Descend by B. Polyak's step (1969), which follows from the value of the loss (N. Loizou et al., 2021).
+    """Descend by B. Polyak's step (1969), from the value of the loss (N. Loizou et al., 2021).
 
     `update` needs the value of the loss: ``tx.update(grads, state, params, value=loss)``.
 
@@ -164,7 +164,7 @@ def polyak_sgd(
 
 @public
 def fromage(learning_rate: ScalarOrSchedule, min_norm: Number = 1e-06) -> Optimizer:
-    """Fromage: steps in proportion to the norms of arrays, which keep their length (J. Bernstein et al., 2020).
+    """Fromage: steps proportional to norms of arrays, which keep their length (J. Bernstein et al., 2020).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The nearest points of convex sets, with the names of `optax.projections`; for constraints, after `apply_updates`.
+"""Nearest points of convex sets, by `optax.projections`' names; for use after `apply_updates`.
 
 >>> import numpy as np
 >>> from fungrad import optim
@@ -83,7 +83,7 @@ def projection_hypercube(tree: T, scale: Number = 1) -> T:
 
 @public
 def projection_simplex(tree: T, scale: Number = 1) -> T:
-    """Return the nearest tree of numbers that are not negative and add up to `scale` (J. Duchi et al., 2008).
+    """Return the nearest tree of non-negative numbers with the sum `scale` (J. Duchi et al., 2008).
 
     Parameters
     ----------

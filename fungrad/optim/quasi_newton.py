@@ -32,7 +32,7 @@ from fungrad.typing import Array
 
 
 class ScaleByLBFGSState(NamedTuple):
-    """The number of steps, last parameters and gradient, and the last differences of both, the newest at the end.
+    """Number of steps, last parameters and gradient, and their last differences, the newest at the end.
 
     `weights_memory` has the reciprocals of the products of these differences, and 0 for those that say nothing.
     """
@@ -77,7 +77,7 @@ def two_loops(updates: Updates, memory: tuple[Any, Any, Any], factor: Any) -> Up
 def scale_by_lbfgs(
     memory_size: int = 10, scale_init_precond: bool = True
 ) -> GradientTransformation:
-    """Multiply gradients with the inverse of the Hessian, as the last few steps show it (D. Liu and J. Nocedal, 1989).
+    """Multiply gradients by the inverse Hessian, estimated from the last steps (D. Liu, J. Nocedal, 1989).
 
     The state is optax's, but for the order of differences: here the newest are at the end.
 

@@ -1,4 +1,4 @@
-"""Scaling by numbers, schedules, norms and signs; what is added to updates."""
+"""Scaling by numbers, schedules, norms and signs, and additions to updates."""
 
 from __future__ import annotations
 
@@ -220,7 +220,9 @@ def scale_by_param_block_rms(min_scale: Number = 0.001) -> GradientTransformatio
 def scale_by_trust_ratio(
     min_norm: Number = 0.0, trust_coefficient: Number = 1.0, eps: Number = 0.0
 ) -> GradientTransformation:
-    """Multiply each array of updates with the ratio of the norms of its parameters and of itself (Y. You et al., 2017).
+    """Multiply each array of updates by the ratio of its parameters' norm to its own.
+
+    Y. You et al., 2017.
 
     Parameters
     ----------
@@ -332,7 +334,7 @@ def add_decayed_weights(
 def scale_by_polyak(
     f_min: Number = 0.0, max_learning_rate: Number = 1.0, eps: Number = 0.0, variant: str = "sps"
 ) -> GradientTransformationExtraArgs:
-    """Multiply updates with B. Polyak's step (1969): the distance of the loss from its minimum over their squared norm.
+    """Multiply updates by B. Polyak's step (1969): the loss above its minimum over the squared norm.
 
     `update` needs the value of the loss: ``tx.update(grads, state, params, value=loss)``.
 

@@ -54,7 +54,7 @@ class ScaleByRpropState(NamedTuple):
 
 
 class ScaleByDistanceOverGradientsState(NamedTuple):
-    """The largest distances from the first parameters, sums of squared gradients, and the first parameters."""
+    """Largest distances from the first parameters, sums of squared gradients, the first parameters."""
 
     max_dist: OptState
     grad_sum_of_squares: OptState
@@ -162,7 +162,7 @@ def scale_by_rprop(
     min_step_size: Number = 1e-06,
     max_step_size: Number = 50.0,
 ) -> GradientTransformation:
-    """Replace gradients by their signs, with a step that grows while the sign stays (M. Riedmiller and H. Braun, 1993).
+    """Replace gradients by signs, with steps that grow while a sign stays (M. Riedmiller, H. Braun, 1993).
 
     As in optax, a step is made in the call after that of its gradient: the first call returns zeros, and so does, for
     an element, the call in which its sign changes, so that a step too far is not made.
@@ -219,7 +219,9 @@ def scale_by_distance_over_gradients(
     param_dtype: DTypeLike = np.float32,
     global_scale: Number = 1.0,
 ) -> GradientTransformation:
-    """Multiply gradients by the way so far over the root of the sum of their squares (M. Ivgi et al., 2023).
+    """Multiply gradients by the way so far over the root of the sum of their squares.
+
+    M. Ivgi et al., 2023.
 
     Parameters
     ----------

@@ -195,12 +195,12 @@ def cosine_decay_schedule(
 
 
 def straight(start: Any, end: Any, part: Any) -> Any:
-    """Return what is between two values on a straight line."""
+    """Return the value between two on a straight line."""
     return (end - start) * part + start
 
 
 def along_cosine(start: Any, end: Any, part: Any) -> Any:
-    """Return what is between two values along half a period of the cosine."""
+    """Return the value between two along half a period of the cosine."""
     return end + (start - end) / 2.0 * (fnp.cos(np.pi * part) + 1)
 
 

@@ -1,4 +1,4 @@
-"""Parts of states by name: what is in them is nested as the transformations are, so nobody knows the way by heart."""
+"""Parts of states by name, wherever they are nested."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def children(node: Any) -> tuple[list[Any], list[Any], Any]:
 
 
 def name_of(key: Any) -> Any:
-    """Return what a child is called in its node."""
+    """Return the name of a child in its node."""
     for attribute in ("name", "key", "idx"):
         if hasattr(key, attribute):
             return getattr(key, attribute)

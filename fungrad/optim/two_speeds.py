@@ -28,7 +28,7 @@ class LookaheadState(NamedTuple):
 
 
 class LookaheadParams(NamedTuple):
-    """Parameters that the optimizer moves, where gradients are taken, and those that follow, which are the result."""
+    """Fast parameters, where gradients are taken, and slow ones that follow, the result."""
 
     fast: Params
     slow: Params

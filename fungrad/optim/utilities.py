@@ -1,4 +1,4 @@
-"""What is of use beside optimizers: gradients times a number, the largest eigenvalue, least squares above zero."""
+"""Tools beside optimizers: scaled gradients, the largest eigenvalue, non-negative least squares."""
 
 from __future__ import annotations
 
@@ -118,7 +118,9 @@ def power_iteration(
 def nnls(
     A: ArrayLike, b: ArrayLike, iters: int, unroll: int | bool = 1, L: Number | None = None
 ) -> Array:
-    """Return the least squares solution of ``A @ x = b`` that is not negative (FISTA: A. Beck and M. Teboulle, 2009).
+    """Return the non-negative least squares solution of ``A @ x = b`` (FISTA).
+
+    A. Beck and M. Teboulle, 2009.
 
     Parameters
     ----------

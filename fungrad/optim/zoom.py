@@ -57,7 +57,7 @@ class Point(NamedTuple):
 
 
 class Search(NamedTuple):
-    """The state of the loop: the ends of the bracket, of which `low` has the lower value, and an earlier point.
+    """State of the loop: the ends of the bracket, `low` with the lower value, and an earlier point.
 
     `last` and `safe` are points with their gradients: the last one, and the best with enough decrease.
     """
@@ -76,7 +76,7 @@ class Search(NamedTuple):
 
 
 class Conditions(NamedTuple):
-    """What a step has to fulfil, and how it is looked for."""
+    """Conditions of a step, and limits of the search for it."""
 
     max_steps: Any
     max_step: Any

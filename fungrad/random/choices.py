@@ -27,7 +27,7 @@ _I64 = np.dtype(np.int64)
 
 
 def shuffled(words: Any, x: Any, axis: int, how: How) -> Any:
-    """Return an array with each vector along an axis in another order: sorted by random words, several times over.
+    """Return an array with the vectors along an axis shuffled: sorted by random words, several times.
 
     Words may be equal, and equal ones keep their order; after as many rounds as there are here, few elements have been
     given equal words in all of them.
@@ -185,7 +185,7 @@ _BLOCK = 16
 
 
 def _cumulative(x: Any) -> Any:
-    """Return cumulative sums that are rounded as JAX's are on a CPU: within blocks, and then of what these sum up to."""
+    """Return cumulative sums rounded as JAX's on a CPU: within blocks, then of the blocks' sums."""
     size = x.shape[0]
     if size <= _BLOCK:
         return fnp.cumsum(x, dtype=x.dtype)

@@ -45,7 +45,7 @@ def of_parameters(
 
 
 def positive(words: Any, shape: Shape, dtype: DType, how: How) -> Any:
-    """Return uniform numbers of which none is 0: the least normal number takes its place."""
+    """Return uniform numbers with the least normal number in the place of 0."""
     least = dtype.type(limits_of(dtype).tiny)
     return fnp.maximum(least, unit(words, shape, dtype, how))
 
@@ -242,7 +242,7 @@ def _rayleigh(words: Any, scale: Any, shape: Shape, dtype: DType, how: How) -> A
 def weibull_min(
     key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = None
 ) -> Any:
-    """Return numbers of the Weibull distribution, whose distribution function is ``1 - exp(-(x / scale)**concentration)``.
+    """Return Weibull numbers: their distribution function is ``1 - exp(-(x / scale)**concentration)``.
 
     Parameters
     ----------

@@ -146,7 +146,7 @@ def _hoermann(words: Any, lam: Any, shape: Shape, how: How) -> Any:
 
 
 def _accepted(attempt: Any, words: Any, shape: Shape, dtype: DType) -> Any:
-    """Return what attempts have found last, once each number has been accepted: as in JAX, one may be found again."""
+    """Return the last numbers found, once all are accepted: as in JAX, one may be found again."""
     start = (words, fnp.full(shape, -1, dtype), fnp.zeros(shape, bool))
     return while_loop(lambda state: ~fnp.all(state[2]), attempt, start)[1]
 

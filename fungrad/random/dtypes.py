@@ -50,7 +50,7 @@ def mantissa_of(dtype: DType) -> int:
 
 
 def limits_of(dtype: DType) -> Any:
-    """Return what `numpy.finfo` tells, of dtypes that packages add too."""
+    """Return `numpy.finfo`, also of dtypes that packages add."""
     if dtype.kind == "f":
         return np.finfo(dtype)
     import ml_dtypes  # which has added it
@@ -74,7 +74,7 @@ def shape_of(name: str, shape: Any) -> Shape:
 
 
 def common_shape(name: str, shape: Any, *parameters: Any) -> Shape:
-    """Return the shape of the result: that of the parameters broadcast, or one that is given and that they fit into."""
+    """Return the shape of the result: the parameters' broadcast shape, or a given one that they fit."""
     shapes = [type_of(x).shape for x in parameters]
     if shape is None:
         return np.broadcast_shapes(*shapes)

@@ -1,4 +1,4 @@
-"""Products and sums that are rounded once, as the machine instructions round that JAX computes `uniform` with."""
+"""Products and sums that are rounded once, as JAX's machine instructions for `uniform` round."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from fungrad.primitives.bits import reinterpret
 from fungrad.primitives.elementwise import stop_gradient
 
 _HALF = float((1 << 27) + 1)
-"""What parts the digits of a float64 in halves."""
+"""Factor that splits the digits of a float64 in halves."""
 
 
 def multiply_add(x: Any, y: Any, z: Any) -> Any:
-    """Return ``x * y + z``, rounded once if it is of float32 or float64; it has the derivative of the plain expression.
+    """Return ``x * y + z``, rounded once in float32 or float64, with the plain derivative.
 
     S. Boldo and G. Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd",
     IEEE Transactions on Computers 57, 2008.
@@ -41,7 +41,7 @@ def _double(x: Any, y: Any, z: Any) -> Any:
 
 
 def _sum(x: Any, y: Any) -> tuple[Any, Any]:
-    """Return a sum and its rounding error (D. E. Knuth, "The Art of Computer Programming", volume 2, section 4.2.2)."""
+    """Return a sum and its rounding error (D. E. Knuth, TAOCP 2, section 4.2.2)."""
     total = x + y
     of_y = total - x
     return total, (x - (total - of_y)) + (y - of_y)
@@ -61,7 +61,7 @@ def _halves(x: Any) -> tuple[Any, Any]:
 
 
 def _odd_sum(x: Any, y: Any) -> Any:
-    """Return the sum of float64 numbers, rounded to the neighbour whose last bit is 1 where it is not exact."""
+    """Return the sum of float64 numbers, rounded to odd where it is not exact."""
     total, error = _sum(x, y)
     bits = reinterpret(total, np.dtype(np.int64))
     away = (error > 0) == (total > 0)

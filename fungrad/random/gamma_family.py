@@ -1,4 +1,4 @@
-"""Distributions that are made of the gamma distribution, and have derivatives by their parameters as it has."""
+"""Distributions derived from the gamma distribution, with derivatives by their parameters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def beta(
     *,
     out_sharding: Any = None,
 ) -> Any:
-    """Return numbers of the beta distribution, of density ``x**(a - 1) * (1 - x)**(b - 1)`` times a constant.
+    """Return beta numbers, of density ``x**(a - 1) * (1 - x)**(b - 1)`` times a constant.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def beta(
 
 
 def _drawable(largest: Any) -> Any:
-    """Return a factor for parameters, the largest of which is given, so that logarithms of gamma numbers are finite.
+    """Return a factor for parameters, by their largest, that makes logarithms of gamma numbers finite.
 
     All of parameters so small is on one corner, each as often as its part of their sum: a factor does not matter.
     """
@@ -144,7 +144,7 @@ def f(
     *,
     out_sharding: Any = None,
 ) -> Any:
-    """Return numbers of the F distribution: quotients of two chi-squared numbers, each divided by its degrees of freedom.
+    """Return F numbers: quotients of chi-squared numbers, each over its degrees of freedom.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def generalized_normal(
 
 
 def _exponents(name: str, p: Any, dtype: DType) -> tuple[Any, Any]:
-    """Return an exponent and what it is the reciprocal of."""
+    """Return an exponent and its reciprocal's argument."""
     return parameter(name, p, dtype), parameter(name, 1 / p, dtype)
 
 

@@ -50,7 +50,7 @@ def _merged(mask: Any, new: Lanes, old: Lanes) -> Lanes:
 
 
 def _until_accepted(step: Callable[[Lanes], tuple[Lanes, Any]], lanes: Lanes) -> Lanes:
-    """Run steps, each of which returns new values and which of them are rejected, until there are none.
+    """Run steps, which return new values and their rejections, until nothing is rejected.
 
     Numbers do not depend on each other. So where there are many, those rejected at first, of which there are few, go on
     among themselves.
@@ -75,7 +75,7 @@ def _until_accepted(step: Callable[[Lanes], tuple[Lanes, Any]], lanes: Lanes) ->
 
 
 def _marsaglia_tsang(words: Any, d: Any, how: How) -> Any:
-    """Return numbers V such that d V is of the gamma distribution of shape ``d + 1 / 3``; one for each key.
+    """Return V, one per key, such that d V is gamma-distributed with shape ``d + 1 / 3``.
 
     G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables", ACM Transactions on Mathematical
     Software 26, 2000. Each number goes on with its own key until it is accepted.
@@ -223,7 +223,7 @@ def gamma(
 def loggamma(
     key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
-    """Return the logarithms of numbers of the gamma distribution, which for small `a` are too close to 0 themselves.
+    """Return logarithms of gamma numbers, which for small `a` are too close to 0 themselves.
 
     Examples
     --------

@@ -24,7 +24,7 @@ _SPREAD = 10  # of the blocks of Philox, every tenth is a key
 
 
 class How(NamedTuple):
-    """Which generator draws, which layout of counters threefry has, and whether there are no numbers of 64 bits."""
+    """The generator, threefry's layout of counters, and whether 64 bits are off."""
 
     generator: str
     partitionable: bool

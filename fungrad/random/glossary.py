@@ -1,4 +1,4 @@
-"""What the docstrings of `fungrad.random` leave out."""
+"""Texts that the docstrings of `fungrad.random` share and leave out."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ GLOSSARY = Glossary(
 public_like = GLOSSARY.public_like
 
 RETURNS = "\n\nReturns\n-------\narray\n    Of the shape and dtype asked for."
-"""What a function returns that does not say it."""
+"""Section on results, for functions that lack it."""
 
 
 def public(function: F) -> F:

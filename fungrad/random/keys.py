@@ -1,4 +1,4 @@
-"""Keys: what random numbers follow from.
+"""Keys: the sources of random numbers.
 
 A typed key is an element of a NumPy array whose dtype says which generator it is for (`fungrad.core.types.KEYS`). So keys are
 indexed, reshaped, stacked, stored and carried by loops like numbers, and cannot be mistaken for any. A raw key is its words,
@@ -30,7 +30,7 @@ _ABSENT = ("philox2x32", "philox4x32", "threefry4x32")
 
 
 def generator_of(impl: Any, dtype: Any = None) -> str:
-    """Return the name of the generator that two arguments of JAX choose, of which one at most is given."""
+    """Return the generator chosen by one of two arguments of JAX."""
     if impl is not None and dtype is not None:
         raise ValueError("random: give impl or dtype, not both")
     chosen = DEFAULT if impl is None and dtype is None else impl if dtype is None else dtype
@@ -50,7 +50,7 @@ def generator_of(impl: Any, dtype: Any = None) -> str:
 
 
 def words_of(name: str, key: Any, several: bool = False, uses: bool = True) -> Words:
-    """Return the words of a key, typed or raw, as an array of uint32 whose last axis they are; note that it is used.
+    """Return the words of a key, typed or raw, along the last axis of a uint32 array; note its use.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def words_of(name: str, key: Any, several: bool = False, uses: bool = True) -> W
 def asked_for(
     name: str, key: Any, dtype: Any, default: Any, kinds: str, out_sharding: Any = None
 ) -> tuple[Words, DType]:
-    """Return the words of the key of a sampler, and the dtype of its numbers, which is to be one of some kinds."""
+    """Return the words of a sampler's key, and the dtype of its numbers, of one of some kinds."""
     not_here(name, out_sharding)
     return words_of(name, key), dtype_of(name, dtype, default, kinds)
 
@@ -158,7 +158,7 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
 
 @public_like(key)
 def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
-    """Return a raw key, of two words of 32 bits: what `key` makes, as plain numbers.
+    """Return a raw key of two 32-bit words: the result of `key`, as plain numbers.
 
     Returns
     -------
@@ -325,7 +325,7 @@ def fold_in(key: Any, data: Any) -> Any:
 
 @public
 def clone(key: Any) -> Any:
-    """Return a key again, to be used once more where keys must not be (`fungrad.settings.debug_key_reuse`).
+    """Return a key for a second use where keys must not be reused (`fungrad.settings.debug_key_reuse`).
 
     Returns
     -------

@@ -10,6 +10,6 @@ import fungrad.numpy as fnp
 
 
 def log(u: Any) -> Any:
-    """Return logarithms of numbers that are not negative: of 0 it is -inf, of which NumPy would warn."""
+    """Return logarithms of non-negative numbers; of 0 it is -inf, without NumPy's warning."""
     zero = u == 0
     return fnp.where(zero, u.dtype.type(-np.inf), fnp.log(fnp.where(zero, u.dtype.type(1), u)))

@@ -29,7 +29,7 @@ def _compiled(function: Callable[..., Any], static: tuple[Any, ...]) -> Callable
 
 
 class Words(NamedTuple):
-    """What a key is made of, and the generator it is for."""
+    """Words of a key, and its generator."""
 
     array: Any
     generator: str

@@ -40,7 +40,7 @@ KEPT = 1 << 16
 
 
 class _Uses:
-    """How often a key may still be used, and by what it was used last."""
+    """Remaining uses of a key, and its last user."""
 
     __slots__ = ("allowed", "last")
 
@@ -50,7 +50,7 @@ class _Uses:
 
 
 def _known(words: bytes, uses: dict[bytes, _Uses]) -> _Uses:
-    """Return what is known of a key: one that has not been met with may be used once."""
+    """Return the record of a key: an unknown one may be used once."""
     known = uses.get(words)
     if known is None:
         known = uses.setdefault(words, _Uses())
@@ -59,7 +59,7 @@ def _known(words: bytes, uses: dict[bytes, _Uses]) -> _Uses:
 
 
 class _OfKeys(Primitive):
-    """What is done with keys, for what is remembered of them; there are no results."""
+    """Base of notes on keys; there are no results."""
 
     multiple_results = True
     effect = True
@@ -124,7 +124,7 @@ class UseKeys(_OfKeys):
 
 
 def note_use(name: str, key: Any) -> None:
-    """Note that a function uses a typed key; raise `KeyReuseError`, now or when the program runs, if one has before."""
+    """Note a function's use of a typed key; raise `KeyReuseError`, now or at run time, if it is used up."""
     if settings.get().key_uses is not None and is_key(type_of(key).dtype):
         UseKeys(name, here())(key)
 

@@ -31,7 +31,7 @@ _LIMIT = 1 << 32
 
 
 def block(key: Any, high: Any, low: Any) -> tuple[Any, Any]:
-    """Return the two words that counters of two words are encrypted to: 20 rounds, the key being added after every fourth."""
+    """Return the two encrypted words of counters: 20 rounds, with the key added after every fourth."""
     first, second = key[0:1], key[1:2]
     schedule = (first, second, first ^ second ^ _PARITY)
     x, y = high + first, low + second
@@ -98,7 +98,7 @@ def _apart(key: Any, size: int, dtype: DType) -> Any:
 
 
 def _in_halves(key: Any, counters: Any) -> Any:
-    """Return as many words as there are counters, of which those of the second half are the low ones."""
+    """Return as many words as counters, whose second half are the low ones."""
     size = counters.shape[0]
     if size % 2:
         counters = fnp.concatenate([counters, np.zeros(1, _U32)])

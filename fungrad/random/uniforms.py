@@ -124,13 +124,13 @@ def _clipped(x: Any, dtype: DType) -> Any:
 
 
 def _remainder(x: Any, y: Any) -> Any:
-    """Return the remainder of unsigned integers: `x` where `y` is 0, which stands for all numbers of the dtype."""
+    """Return the remainder of unsigned integers; `x` where `y` is 0, which stands for the full range."""
     none = y == 0
     return fnp.where(none, x, x % fnp.where(none, y.dtype.type(1), y))
 
 
 def integers(words: Any, low: Any, high: Any, shape: Shape, dtype: DType, how: How) -> Any:
-    """Return integers in [low, high): twice as many random bits as the dtype has, modulo the number of them."""
+    """Return integers in [low, high): twice the dtype's random bits, modulo their number."""
     width = 8 * dtype.itemsize
     beyond = high > _clipped(np.array(np.iinfo(dtype).max, dtype), high.dtype)
     low, high = _clipped(low, dtype), _clipped(high, dtype)

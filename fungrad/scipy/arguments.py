@@ -1,4 +1,4 @@
-"""What functions of SciPy's for traced arrays do with their arguments."""
+"""Arguments of SciPy's functions for traced arrays."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def is_plain(*arguments: Any) -> bool:
 
 
 def untraced(value: Any, what: str) -> Any:
-    """Return what a function gave for arrays, if it is one; a tracer would lose its derivative in SciPy."""
+    """Return a function's result for arrays; raise for a tracer, which would lose its derivative in SciPy."""
     if has_tracer(tree.leaves(value)):
         raise LostDerivativeError(
             f"at {here()}\n{what} closes over a traced array, and its Python asks for values of its own argument, "

@@ -1,4 +1,4 @@
-"""What the docstrings of `fungrad.scipy` leave out."""
+"""Texts that the docstrings of `fungrad.scipy` share and leave out."""
 
 from __future__ import annotations
 

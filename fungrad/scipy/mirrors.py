@@ -1,4 +1,4 @@
-"""Functions with SciPy's own parameters, of which rules take those that mean something for traced arrays."""
+"""Functions with SciPy's own parameters; rules take those with a meaning for traced arrays."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Group:
 
 
 def mirrors(function: Any, **options: Any) -> Callable[[Function], Function]:
-    """Decorate what a function of SciPy's does when some argument is a tracer, as `implements` does.
+    """Declare the rule of a SciPy function for traced arguments, as `implements` does.
 
     The rule is called by name with the parameters it has; one whose annotation is a `Group` gets those of SciPy's
     that are fields of it. Of others only those that are `MEANINGLESS` may be given: what a newer SciPy adds is

@@ -1,4 +1,4 @@
-"""The names of the modules that mirror SciPy's, and what they say of others."""
+"""Names of the modules that mirror SciPy's, and advice on missing ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fungrad.numpy.elsewhere import unknown_name
 def mirror_of(
     mirrored: ModuleType, namespace: Mapping[str, Any], *more: str
 ) -> tuple[list[str], Callable[[], list[str]], Callable[[str], Any]]:
-    """Return the `__all__`, `__dir__` and `__getattr__` of the mirror of a module of SciPy's with these globals.
+    """Return the `__all__`, `__dir__` and `__getattr__` of a mirror of a SciPy module with these globals.
 
     It has those of SciPy's names that are there, and `more` that not every version of SciPy has.
     """

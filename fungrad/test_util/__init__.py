@@ -1,4 +1,4 @@
-"""What tests of functions and their transforms need.
+"""Checks for tests of functions and their transforms.
 
 `check_grads` (JAX's, with `check_jvp` and `check_vjp`) holds derivatives against differences, `check_vmap` holds `vmap` against a loop,
 `check_jit` `jit` against the function, `check_all` everything against everything, `check_agreement` two functions

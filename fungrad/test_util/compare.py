@@ -1,4 +1,4 @@
-"""Arrays and trees of them held against one another, and what is said of those that differ."""
+"""Comparison of arrays and trees, and messages about their differences."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ GLOSSARY = Glossary(
         "fnp": "import fungrad.numpy as fnp",
     },
 )
-"""What the parameters of these checks are."""
+"""Documentation of the checks' parameters."""
 
 RTOL = {"bfloat16": 3e-2, "float16": 1e-2, "float32": 1e-4, "complex64": 1e-4}
 """By dtype; 1e-7 for the other inexact ones."""
@@ -172,7 +172,7 @@ def mismatches(
 
 
 def described(told: list[Mismatch], what: str = "") -> str:
-    """Return the lines of a message on trees that differ; `what` names the whole."""
+    """Return the lines of a message on trees that differ."""
     lines = [f"{what}{m.path}: {m.text}" if what + m.path else m.text for m in told[:SHOWN]]
     more = [f"... and {len(told) - SHOWN} more leaves differ"] if len(told) > SHOWN else []
     return "\n  ".join(lines + more)

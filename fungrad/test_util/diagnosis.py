@@ -1,4 +1,4 @@
-"""Why a derivative and a difference disagree: which argument, which element, and the rule or the function."""
+"""Reasons why a derivative and a difference disagree: argument, element, rule or function."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _only(direction: Any, k: int, part: Any = None) -> Any:
 def explanation(
     along: Along, direction: Any, labels: Sequence[str], tolerances: Tolerances, step: float
 ) -> str:
-    """Return what the message says of a derivative that is wrong along a direction."""
+    """Return the message on a derivative that is wrong along a direction."""
     leaves = [as_array(t) for t in tree.leaves(direction)]
     moving = [k for k, t in enumerate(leaves) if is_inexact(t) and t.size]
     errors = {k: along.off(_only(direction, k), step) for k in moving}
@@ -129,7 +129,7 @@ def _worst_element(
 
 
 def _by_step(along: Along, direction: Any, step: float) -> str:
-    """Return how the error depends on the step, and what follows from it."""
+    """Return how the error depends on the step, with a conclusion."""
     steps = (2 * step, step, step / 2)
     coarse, usual, fine = errors = [along.off(direction, h) for h in steps]
     seen = ", ".join(f"{e:.3g}" for e in errors)
@@ -158,7 +158,7 @@ def _by_step(along: Along, direction: Any, step: float) -> str:
 
 
 def _kink(bends: Sequence[float]) -> str:
-    """Return what the function has at a point, of how its slopes ahead and behind differ at three steps; "" if it is smooth."""
+    """Return the kind of kink at a point, by differences of slopes at three steps; "" if smooth."""
     with np.errstate(all="ignore"):
         ratios = np.divide(bends[1:], bends[:-1])
     if np.all((ratios > 0.75) & (ratios < 1.33)):

@@ -40,11 +40,11 @@ _NEEDS: dict[str, set[str]] = {
 """The functions that `check_all` looks at, by the modes of differentiation that they need."""
 
 SCALES = (1.0, 0.99)
-"""What members of a batch are made of arguments by: values that are about as good as these."""
+"""Factors of arguments for members of a batch: values about as good as these."""
 
 
 def _named(f: Function, name: str) -> Callable[[Function], Function]:
-    """Decorate what is made of a function, which has its arguments."""
+    """Decorate a function made from another one, whose arguments it has."""
 
     def decorate(made: Function) -> Function:
         made = functools.wraps(f, ("__doc__",), ())(made)
@@ -59,7 +59,7 @@ def _inexact(xs: Any) -> list[Any]:
 
 
 def forms(f: Function, args: Sequence[Any]) -> dict[str, Function]:
-    """Return a function and its derivatives along random directions, as functions of its arguments, by name."""
+    """Return a function and its derivatives along random directions, by name."""
     draw = functools.partial(random_like, np.random.RandomState(1))
     directions, weights = tree.map(draw, (tuple(args), f(*args)))
     if not _inexact(directions):
@@ -187,7 +187,7 @@ def _vmapped(f: Function) -> Function:
 
 
 def _filled(like: Any, parts: Sequence[Any]) -> Any:
-    """Return a tangent of `like` whose inexact leaves are `parts`: those of dtype float0 cannot be mapped over."""
+    """Return a tangent of `like` whose inexact leaves are `parts`; float0 leaves cannot be mapped over."""
     leaves, structure = tree.flatten(like)
     return tree.unflatten(structure, with_float0(parts, [type_of(x) for x in leaves]))
 

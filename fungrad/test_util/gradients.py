@@ -27,7 +27,7 @@ __all__ = ["check_grads", "check_jvp", "check_vjp"]
 STEP = 1e-4
 
 _TOLERANCE = {"bfloat16": 1e-1, "float16": 1e-2, "float32": 2e-3, "complex64": 1e-3}
-"""Of derivatives, by dtype: the figures of `jax.test_util`. For the other inexact ones it is 1e-5, for integers 0."""
+"""Tolerances of derivatives by dtype, from `jax.test_util`. Others: 1e-5, and 0 for integers."""
 
 _NAMES = {
     "fwd": ("JVP", "forward mode"),
@@ -48,7 +48,7 @@ _GLOSSARY = Glossary(
 
 
 def random_like(draws: np.random.RandomState, x: Any) -> Any:
-    """Return normal numbers of the shape and dtype of `x`, a Python number for one; nothing moves integers."""
+    """Return normal numbers of the shape and dtype of `x`, Python numbers too; integers get zeros."""
     value = np.asarray(x)
     if value.dtype == float0 or kind_of(value.dtype) not in "fc":
         return np.zeros(value.shape, float0)
@@ -87,7 +87,7 @@ def _quotient(f: Callable[..., Any], args: Any, direction: Any, high: float, low
 def tolerance(
     given: Any, dtypes: Sequence[Any], by_name: Mapping[str, float] = _TOLERANCE
 ) -> float:
-    """Return by how much numbers of some dtypes may differ: as given, for all dtypes or for some, else as usual."""
+    """Return the tolerance for numbers of some dtypes: given for all dtypes or some, else the usual."""
     if given is not None and not isinstance(given, dict):
         return float(given)
     chosen = {np.dtype(k): float(v) for k, v in (given or {}).items()}
@@ -159,7 +159,7 @@ def _check_along(
 def _check_jvp(
     f: Any, f_jvp: Any, args: Any, labels: Sequence[str], how: dict[str, Any], text: str
 ) -> None:
-    """Do what `check_jvp` does; `labels` are how to speak of the leaves of the arguments."""
+    """Do as `check_jvp`; `labels` name the leaves of the arguments."""
     tangents = tree.map(functools.partial(random_like, np.random.RandomState(0)), args)
     _check_primal(f_jvp(args, tangents)[0], f(*args), how, text)
     along = Along(
@@ -172,7 +172,7 @@ def _check_jvp(
 def _check_vjp(
     f: Any, f_vjp: Any, args: Any, labels: Sequence[str], how: dict[str, Any], text: str
 ) -> None:
-    """Do what `check_vjp` does; `labels` are how to speak of the leaves of the arguments."""
+    """Do as `check_vjp`; `labels` name the leaves of the arguments."""
     out, pull = f_vjp(*args)
     _check_primal(out, f(*args), how, text)
     tangents, cotangents = tree.map(
@@ -242,7 +242,7 @@ def check_vjp(
     eps: float = STEP,
     err_msg: str = "",
 ) -> None:
-    """Check a cotangent of `f`, by its product with one direction drawn at random, against a central difference.
+    """Check a cotangent of `f`, by its product with a random direction, against a central difference.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Transforms held against what they mean: `vmap` against a loop, `jit` against the function itself."""
+"""Comparison of transforms with their meaning: `vmap` with a loop, `jit` with the function."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check_vmap(
     rtol: float | None = None,
     atol: float | None = None,
 ) -> None:
-    """Check that `vmap` of a function gives what a Python loop over the batch gives: structures, shapes, dtypes, values.
+    """Check `vmap` of a function against a Python loop: structures, shapes, dtypes, values.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def _at(x: Any, axis: int, i: int) -> tuple[Any, ...]:
 def _unlike_loop(
     f: Function, args: tuple[Any, ...], axes: tuple[Any, ...], out_axes: Any, tolerances: Tolerances
 ) -> str:
-    """Return in what element of the batch, and how, `vmap` differs most from a loop; "" if it does not."""
+    """Return the element of the batch, and the way, in which `vmap` differs most from a loop; or ""."""
     mapped = vmap(f, axes, out_axes)(*args)  # which says so if axes or lengths are wrong
     flat = broadcast_prefix(axes, args, "check_vmap: in_axes")
     pairs = zip(tree.leaves(args), flat, strict=True)
@@ -109,7 +109,7 @@ def check_jit(
     atol: float | None = None,
     **options: Any,
 ) -> None:
-    """Check that `jit` does not change what a function returns: structure, shapes, dtypes and values.
+    """Check that `jit` leaves a function's results unchanged: structure, shapes, dtypes and values.
 
     Compared are the first call, which traces, the second, and calls with kernels where llvmlite is installed. A function
     that is not pure is found by what it returns without `jit`: other results of the same arguments.

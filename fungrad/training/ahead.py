@@ -18,7 +18,7 @@ class _Item(NamedTuple):
 
 
 class _Run:
-    """What a thread and whom it works for have in common; the thread knows nothing else, so that the other one can go.
+    """State shared by a thread and its user. The thread knows nothing else, so the user can go.
 
     The queues are the simple ones, to which can be written at any time: by a finalizer in the middle of writing, too.
     """
@@ -74,7 +74,7 @@ class _Run:
 
 
 class Ahead:
-    """Items `make(0)`, `make(1)`, ..., of which a thread makes some before they are asked for.
+    """Items `make(0)`, `make(1)`, ..., some of them made ahead by a thread.
 
     The thread starts when the first is. It ends with the last one, by `close`, when this object is gone, and with the process.
     """

@@ -1,4 +1,4 @@
-"""The file of a checkpoint: an uncompressed ZIP archive of ``tree.json`` and of the arrays ``0.npy``, ``1.npy``, ...
+"""The file of a checkpoint: an uncompressed ZIP archive of ``tree.json``, ``0.npy``, ``1.npy``, ...
 
 It is one that `numpy.load` reads, too. The comment at its end is `MARK` and the SHA-256 of all bytes before, so any other
 bit is found. A digest keeps nobody from making a file on purpose, so all that is read is checked as if it were not there: members do
@@ -60,7 +60,7 @@ def write(file: BinaryIO, nodes: list[Any], arrays: Sequence[Any]) -> str:
 
 
 def digest_of(file: BinaryIO) -> str:
-    """Return the digest that is written at the end of a file, or what is there in its place."""
+    """Return the digest at the end of a file, or the bytes in its place."""
     file.seek(-min(64, file.seek(0, os.SEEK_END)), os.SEEK_END)
     return file.read().decode("latin-1")
 
@@ -138,7 +138,7 @@ def _members(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
 def _read_array(
     archive: zipfile.ZipFile, info: zipfile.ZipInfo, dtype_name: str, shape: list[Any], own: bool
 ) -> np.ndarray[Any, Any]:
-    """Return the array in a member; `own` says whether extended precision is here what it was there."""
+    """Return the array in a member; `own` tells whether extended precision is this machine's."""
     with archive.open(info) as member:
         dtype, order, header_shape = _header(member)
         length = info.file_size - member.tell()
@@ -161,7 +161,7 @@ def _read_array(
 
 
 def _header(member: Any) -> tuple[np.dtype[Any], Any, tuple[int, ...]]:
-    """Return dtype, order and shape of an array by the header of a ``npy`` file (numpy.lib.format says what it is)."""
+    """Return dtype, order and shape from the header of a ``npy`` file (see numpy.lib.format)."""
     version = np.lib.format.read_magic(member)
     length = int.from_bytes(member.read(4), "little")
     if version != _VERSION or length > _LARGEST_HEADER:

@@ -26,7 +26,7 @@ from fungrad.training.glossary import public
 __all__ = ["progress"]
 
 L = TypeVar("L")
-"""A loop: `lax.scan`, `lax.fori_loop`, or what it goes over."""
+"""A loop: `lax.scan`, `lax.fori_loop`, or an iterable."""
 
 _UPDATES = 100
 """How often a bar moves: every percent."""
@@ -34,7 +34,7 @@ _UPDATES = 100
 
 @dataclasses.dataclass(frozen=True)
 class _Bar:
-    """What programs call with the number of steps done; equal for equal bars, so that a program with one is found again."""
+    """Function for programs to call with the number of steps done; equal bars are equal."""
 
     total: int
     options: tuple[tuple[str, Any], ...]
@@ -148,7 +148,7 @@ def progress(loop: L, *, every: int | None = None, **options: Any) -> L:
 
 
 def _parts(n: int, every: int | None) -> tuple[int, int, int]:
-    """Return how many steps come first, how many times the bar moves after these, and every how many steps."""
+    """Return the number of first steps, of later moves of the bar, and of steps between moves."""
     size = min(n, every or max(1, n // _UPDATES))
     return n % size, n // size, size
 

@@ -129,7 +129,7 @@ class Minibatches(Iterator[T]):
 
     @property
     def position(self) -> dict[str, Any]:
-        """Where the next batch is: what `minibatches` takes as `start`. A pytree that `save` writes."""
+        """Place of the next batch, for `start` of `minibatches`. A pytree that `save` writes."""
         plan = self._plan
         epoch, batch = divmod(self._index, plan.per_epoch)
         return {

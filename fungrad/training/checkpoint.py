@@ -205,7 +205,7 @@ def _check_mesh(label: str, mesh: Any, specs: Any) -> None:
 def _read(
     path: Any, like: Any, types: Iterable[Any], mesh: Mesh | None, specs: Any
 ) -> tuple[Any, str]:
-    """Return what this process has of a tree, and the digest of the file, or of the index."""
+    """Return this process's part of a tree, and the digest of the file, or of the index."""
     named = take_apart(like, accept=lambda leaf: True).named
     known = Known([*named.values(), *types])
     if os.path.isdir(path):
@@ -232,7 +232,7 @@ def _read(
 
 @contextlib.contextmanager
 def _reading(path: Any) -> Iterator[None]:
-    """Have errors of what is in a file be those of a checkpoint, with its name."""
+    """Turn errors in a file's contents into those of a checkpoint, with its name."""
     try:
         yield
     except CheckpointError as error:
@@ -263,7 +263,7 @@ def _check_like(tree: Any, like: Any) -> None:
 
 
 def _kind(leaf: Any) -> str:
-    """Return what is compared of leaves, as it is shown."""
+    """Return the compared kind of a leaf, as shown."""
     try:
         return str(type_of(leaf))
     except TypeError:

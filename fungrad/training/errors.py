@@ -4,7 +4,7 @@ from fungrad import FungradError
 
 
 class CheckpointError(FungradError, ValueError):
-    """A file is no checkpoint, is damaged, or holds something else than is asked for; nothing has been read of it.
+    """A file is no checkpoint, is damaged, or holds something else; nothing has been read of it.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the docstrings of `fungrad.training` leave out."""
+"""Texts that the docstrings of `fungrad.training` share and leave out."""
 
 from __future__ import annotations
 

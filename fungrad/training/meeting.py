@@ -1,4 +1,4 @@
-"""What processes that write or read files together tell each other."""
+"""Messages between processes that write or read files together."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _AXIS = "process"
 
 
 def together(what: str, step: Callable[[], Any]) -> list[Any]:
-    """Do something in each process; return what came of it in all, in their order.
+    """Do something in each process; return the results of all, in their order.
 
     Results are what JSON can say. If it fails in some, it is an error in all, and they can go on.
 
@@ -50,7 +50,7 @@ def together(what: str, step: Callable[[], Any]) -> list[Any]:
 
 
 def _gathered(mine: bytes) -> list[bytes]:
-    """Return what each process has, of any lengths."""
+    """Return the bytes of each process, of any lengths."""
     lengths = _stacked(np.array([len(mine)]))[:, 0]
     data = np.zeros(lengths.max(), np.uint8)
     data[: len(mine)] = np.frombuffer(mine, np.uint8)

@@ -20,7 +20,7 @@ KEY = "sharded checkpoint 1"
 NAME = re.compile(r"[0-9a-f]{16}-\d+\.shard")
 
 Runs = tuple[tuple[tuple[int, int], ...], ...]
-"""For each axis, what a part has, in its order: where something begins in the whole, and how much follows."""
+"""Runs of a part along each axis, in its order: start in the whole, and length."""
 
 
 @dataclasses.dataclass
@@ -33,7 +33,7 @@ class Piece:
 
 
 def runs_of(mesh: Mesh, spec: PartitionSpec, shape: Sequence[int], process: int) -> Runs:
-    """Return what a process has of an array."""
+    """Return a process's runs of an array."""
     names = [*spec, *[()] * (len(shape) - len(spec))]
     return tuple(
         tuple((r.start, r.stop - r.start) for r in runs(mesh, along, n, process))

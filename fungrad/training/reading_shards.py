@@ -1,4 +1,4 @@
-"""What a process reads of a folder of shards: the pieces of arrays that are its own, from whichever shards have them."""
+"""Reads of a process from a folder of shards: its own pieces, from whichever shards have them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LIMIT = 1 << 62
 
 @dataclasses.dataclass
 class _Wanted:
-    """An array that is read: its dtype's name, what of it is wanted, and what is there by now."""
+    """An array to read: its dtype's name, the wanted part, and the elements read so far."""
 
     dtype: str
     shape: list[int]
@@ -45,7 +45,7 @@ class _Wanted:
     filled: int = 0
 
     def take(self, piece: Piece, x: np.ndarray[Any, Any]) -> None:
-        """Copy what is wanted of a piece."""
+        """Copy the wanted elements of a piece."""
         if dtype_name(x.dtype) != self.dtype or len(x.shape) != len(self.runs):
             raise CheckpointError(
                 "is damaged: a shard has an array of another type than the index says"
@@ -69,7 +69,7 @@ class _Wanted:
 
 
 def _overlaps(there: Any, here: Any) -> Iterator[tuple[slice, slice]]:
-    """Yield where, along an axis, what is wanted is in a piece, and where it goes."""
+    """Yield, along an axis, the positions of wanted elements in a piece, and their targets."""
     for (source, begin, n), (target, other, m) in itertools.product(_starts(there), _starts(here)):
         low, high = max(begin, other), min(begin + n, other + m)
         if low < high:
@@ -80,7 +80,7 @@ def _overlaps(there: Any, here: Any) -> Iterator[tuple[slice, slice]]:
 
 
 def _starts(axis: Any) -> Iterator[tuple[int, int, int]]:
-    """Yield where what follows one another begins in a part, where in the whole, and its length."""
+    """Yield the starts, in a part and in the whole, and lengths of runs."""
     done = 0
     for begin, n in axis:
         yield done, begin, n
@@ -88,7 +88,7 @@ def _starts(axis: Any) -> Iterator[tuple[int, int, int]]:
 
 
 class Index:
-    """What an index says, of which the arrays can be read."""
+    """An index, whose arrays can be read."""
 
     def __init__(self, folder: str, file: BinaryIO, known: Known) -> None:
         tree = put_together(*read(file), known)
@@ -105,7 +105,7 @@ class Index:
         return open(os.path.join(folder, INDEX), "rb")
 
     def divide(self, mesh: Mesh, specs: Any) -> None:
-        """Want what this process has alone.
+        """Want this process's part alone.
 
         Raises
         ------
@@ -139,7 +139,7 @@ def _is_wanted(piece: Piece, array: _Wanted) -> bool:
 
 
 def _index(index: Any) -> tuple[list[Any], list[_Wanted], list[tuple[str, int, str]]]:
-    """Return what an index says: nodes, arrays, and the shards' names, sizes and digests."""
+    """Return the nodes, arrays, and shards' names, sizes and digests of an index."""
     if type(index) is not dict or set(index) != {"nodes", "pieces", "shards"}:
         raise CheckpointError("is damaged: it is not the index of shards")
     shards = [(name, size, digest) for name, size, digest in index["shards"]]

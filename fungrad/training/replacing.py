@@ -53,7 +53,7 @@ def replacing(path: str) -> Iterator[BinaryIO]:
 
 
 def _status(target: str) -> os.stat_result | None:
-    """Return what is known of the file that is to be replaced; None if there is none."""
+    """Return the status of the file to replace; None if there is none."""
     try:
         status = os.stat(target)
     except FileNotFoundError:

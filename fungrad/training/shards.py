@@ -30,7 +30,7 @@ from fungrad.training.structure import Known, Parts, host, take_apart
 
 @dataclasses.dataclass
 class _Plan:
-    """Who writes what."""
+    """Assignment of arrays to writers."""
 
     nodes: list[Any]
     paths: list[str]
@@ -38,7 +38,7 @@ class _Plan:
     holders: list[list[list[int]]]
     """By array, for each piece: the processes that have it."""
     shards: list[list[int]]
-    """By process: the arrays of which it writes its part."""
+    """By process: arrays to write its part of."""
 
     def index(self, names: list[str], written: list[Any]) -> str:
         """Return the text of the index."""
@@ -78,7 +78,7 @@ def _planned(parts: Parts, mesh: Mesh, specs: Any) -> _Plan:
 
 
 def save_shards(folder: str, tree: Any, mesh: Mesh, specs: Any) -> None:
-    """Write what this process has of a tree, with all others."""
+    """Write this process's part of a tree, together with all others."""
     plan: Any = None
     arrays: list[Any] = []
 
@@ -131,7 +131,7 @@ def _make_folder(folder: str) -> None:
 
 
 def _check_alike(begun: list[Any], plan: _Plan) -> None:
-    """Raise unless all processes have the same tree, and the same of what several have."""
+    """Raise unless all processes have the same tree, and equal copies of shared parts."""
     for process, (_, what, _) in enumerate(begun):
         if what != begun[0][1]:
             raise ValueError(

@@ -37,7 +37,7 @@ _NUMBERS: Mapping[str, Callable[..., Any]] = types.MappingProxyType(
 
 
 def name_of(thing: Any) -> str:
-    """Return the name of a class or function in files; those of fungrad's optimizers have their public ones."""
+    """Return the name of a class or function in files; fungrad's optimizers have public ones."""
     module = getattr(thing, "__module__", None)
     if module is None:  # of a ufunc: NumPy's own have it only since 2.2
         module = "numpy" if getattr(np, thing.__name__, None) is thing else "ufunc"
@@ -48,7 +48,7 @@ def name_of(thing: Any) -> str:
 
 @dataclasses.dataclass
 class Parts:
-    """What a tree consists of."""
+    """Parts of a tree."""
 
     nodes: list[Any] = dataclasses.field(default_factory=list)
     arrays: list[Any] = dataclasses.field(default_factory=list)
@@ -150,7 +150,7 @@ def can_be_stored(dtype: np.dtype[Any]) -> bool:
 
 
 def _inner(value: Any, parts: Parts) -> tuple[Any, Sequence[tuple[str, Any]]]:
-    """Return the node of what has children, and these with what leads to them; Ellipsis if it has none."""
+    """Return an inner node, and its children with their keys; Ellipsis if it has none."""
     kind = type(value)
     if kind in (list, tuple):
         return [kind.__name__, len(value)], [(f"[{i}]", x) for i, x in enumerate(value)]
@@ -191,7 +191,7 @@ def _entry(kind: type) -> Any:
 
 
 class Known:
-    """What names in files may stand for."""
+    """Objects that names in files may stand for."""
 
     def __init__(self, things: Iterable[Any]) -> None:
         self._things: dict[str, Any] = {}
@@ -263,7 +263,7 @@ _FORMS: Mapping[str, tuple[type, ...]] = types.MappingProxyType(
         "node": (str, int),
     }
 )
-"""What comes after the kind of a node."""
+"""Fields after the kind of a node."""
 
 
 def _checked(node: Any) -> list[Any]:
@@ -289,7 +289,7 @@ def _stored(kind: str, about: Sequence[Any], left: list[Any]) -> Any:
 
 
 def _maker(kind: str, about: Sequence[Any], known: Known) -> tuple[int, Callable[..., Any]]:
-    """Return how many children an inner node has, and what makes it of them."""
+    """Return an inner node's number of children, and its maker from them."""
     if kind in ("list", "tuple"):
         return about[0], list if kind == "list" else tuple
     if kind == "dict":
@@ -314,7 +314,7 @@ def _dict(children: list[Any]) -> dict[Any, Any]:
 
 
 def _of_fields(kind: str, cls: Any, fields: list[Any]) -> Callable[[list[Any]], Any]:
-    """Return what makes an instance of its fields as it was; neither `__new__` nor `__init__` of its own is called."""
+    """Return the maker of an instance from its fields, without its own `__new__` or `__init__`."""
     own = list(cls._fields) if kind == "namedtuple" else [f.name for f in dataclasses.fields(cls)]
     if fields != own:
         raise CheckpointError(

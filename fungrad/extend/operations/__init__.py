@@ -1,4 +1,4 @@
-"""Classes of primitives, to tell apart the equations of a program: ``isinstance(equation.primitive, ReduceSum)``.
+"""Classes of primitives, for tests such as ``isinstance(equation.primitive, ReduceSum)``.
 
 Their fields are the parameters of the equation; `fungrad.show` writes programs as NumPy source by them.
 

@@ -27,7 +27,7 @@ def arrays_of(name: str, **named: Any) -> list[Any]:
 
 
 def check(name: str, fits: bool, what: str, *arrays: Any) -> None:
-    """Raise unless the arrays fit, naming `what` the function takes."""
+    """Raise unless the arrays fit; the message names the operands that the function takes."""
     if not fits:
         shown = " and ".join(str(type_of(x)) for x in arrays)
         raise ValueError(f"lax.linalg.{name} takes {what}, got {shown}")

@@ -42,7 +42,7 @@ def hessenberg(a: Any) -> tuple[Any, Any]:
 
 @public
 def tridiagonal(a: Any, *, lower: bool = True) -> tuple[Any, Any, Any, Any]:
-    """Return the tridiagonal form of Hermitian matrices and the reflections that lead to it. No derivative.
+    """Return the tridiagonal form of Hermitian matrices, and its reflections. No derivative.
 
     Parameters
     ----------

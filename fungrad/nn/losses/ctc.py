@@ -25,7 +25,7 @@ def ctc_loss_with_forward_probs(
     blank_id: int = 0,
     log_epsilon: Any = -1e5,
 ) -> tuple[Any, Any, Any]:
-    """Return the negative logarithms of the probabilities of sequences of labels, and those of their beginnings.
+    """Return negative log probabilities of label sequences, and of their beginnings.
 
     In each frame one class is said or none, the blank. A label may be said for several frames; between two equal ones
     there is a blank.

@@ -144,7 +144,7 @@ def multiclass_perceptron_loss(scores: Any, labels: Any) -> Any:
 
 @public_like(multiclass_hinge_loss)
 def multiclass_sparsemax_loss(scores: Any, labels: Any) -> Any:
-    """Return the loss whose gradient is the projection of the scores onto probabilities, less the right ones.
+    """Return the loss whose gradient is the scores' projection onto probabilities, less the right ones.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def multiclass_sparsemax_loss(scores: Any, labels: Any) -> Any:
 
 
 def _on_simplex(x: Any) -> Any:
-    """Return the probabilities nearest to each row: those of some largest elements, all less the same number.
+    """Return the probabilities nearest to each row: some largest elements, less one number.
 
     Which these are is found by sorting (Martins and Astudillo, algorithm 1), and does not move with them.
     """

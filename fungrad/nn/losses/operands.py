@@ -1,4 +1,4 @@
-"""What losses are given: its dtype, its shape, its weights."""
+"""Operands of losses: dtype, shape, weights."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def at_labels(name: str, scores: Any, labels: Any) -> Any:
 
 
 def total(x: Any, axis: Any, where: Any) -> Any:
-    """Return the sum of what takes part."""
+    """Return the sum of the elements that take part."""
     return fnp.sum(x, axis=axis, **({} if where is None else {"where": array(where)}))
 
 

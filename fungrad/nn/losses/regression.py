@@ -53,7 +53,7 @@ def _of_equal_shapes(name: str, rule: Any, predictions: Any, targets: Any) -> An
 
 @public
 def huber_loss(predictions: Any, targets: Any = None, *, delta: Any = 1.0) -> Any:
-    """Return half the squares of errors up to `delta`, which grow in proportion to the error from there on.
+    """Return half the squares of errors up to `delta`, and a line of slope `delta` from there.
 
     Parameters
     ----------

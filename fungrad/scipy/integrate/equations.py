@@ -58,7 +58,7 @@ class Equation:
         return self.at(self.times, options)
 
     def at(self, times: Any, options: Options) -> list[Any]:
-        """Return the states at a vector of times, of which the first is the initial one."""
+        """Return the states at a vector of times; the first is the initial time."""
         if times.ndim != 1 or not times.size:
             raise ValueError(
                 f"{self.label}: times must be a vector, got an array of shape {times.shape}"

@@ -1,4 +1,4 @@
-"""`scipy.integrate.solve_ivp` where something is traced: times of SciPy's own steps, events, dense output."""
+"""`scipy.integrate.solve_ivp` of traced arguments: SciPy's own steps, events, dense output."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def _checked(times: Any, t_span: Any) -> Any:
 
 
 def _options(method: Any, options: dict[str, Any]) -> Options:
-    """Return the settings of the solver; raise for what SciPy does not have."""
+    """Return the settings of the solver; raise for those that SciPy lacks."""
     name = method.__name__ if isinstance(method, type) else method
     if name not in METHODS or (isinstance(method, type) and METHODS[name] is not method):
         raise ValueError(
@@ -209,7 +209,7 @@ class Problem(NamedTuple):
         return np.transpose(rows[1:-1] if to_end else rows[1:])
 
     def on_values(self, times: Any) -> Any:
-        """Return what SciPy finds for the values that arguments have; they are asked for."""
+        """Return SciPy's solution for the values of arguments, which are asked for."""
         known = [_value(x) for x in (*self.t_span, *self.equation.states)]
         start, stop, y0 = known
         where = None if times is None else _value(times)
@@ -268,7 +268,7 @@ class OnValues:
 
 
 class Solution(OptimizeResult):  # type: ignore[misc]
-    """A result of `solve_ivp`, of which some is found when it is asked for."""
+    """A result of `solve_ivp` with parts that are found on demand."""
 
     _later: Callable[[], Any]
 

@@ -1,4 +1,4 @@
-"""What the interpolating objects have in common: they are pytrees, and SciPy's own on plain arrays."""
+"""Base of interpolating objects: pytrees, and SciPy's own on plain arrays."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def spread(x: Any, like: Any) -> Any:
 
 
 def unit_responses(solve: Callable[[Any], Any], n: int, periodic: bool) -> Any:
-    """Return the matrix of a linear function of `n` values: what it makes of unit vectors.
+    """Return the matrix of a linear function of `n` values, by its results on unit vectors.
 
     The values of a periodic function start with the last one; that one has no column.
     """

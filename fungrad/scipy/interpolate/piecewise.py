@@ -93,7 +93,7 @@ class PPoly(Spline):
         return PPoly.of((c, self.x), (self.extrapolate, self.axis))
 
     def antiderivative(self, nu: int = 1) -> PPoly:
-        """Return the continuous one of which this is the derivative of order `nu`; it is 0 at the start."""
+        """Return the continuous antiderivative of order `nu`, which is 0 at the start."""
         if nu < 0:
             return self.derivative(-nu)
         c, steps = self.c, np.diff(self.x)

@@ -137,7 +137,7 @@ class BSpline(Spline):
         return BSpline.of((t, c), (k, self.extrapolate, self.axis))
 
     def antiderivative(self, nu: int = 1) -> BSpline:
-        """Return a spline of which this one is the derivative of order `nu`; it is 0 at the start."""
+        """Return the antiderivative of order `nu` as a spline, which is 0 at the start."""
         if nu < 0:
             return self.derivative(-nu)
         t, c, k = self.t, self.c[: self.t.shape[0] - self.k - 1], self.k
@@ -150,7 +150,7 @@ class BSpline(Spline):
         return BSpline.of((t, c), (k, self.extrapolate_integral, self.axis))
 
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Array:
-        """Return the integral from `a` to `b`; outside of the base interval the spline is as `extrapolate` says, or 0."""
+        """Return the integral from `a` to `b`; outside of the base interval as `extrapolate` says, or 0."""
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         whole = self.antiderivative()
         low, high = self.bounds()

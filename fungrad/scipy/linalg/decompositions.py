@@ -1,4 +1,4 @@
-"""Decompositions of matrices and what follows from them."""
+"""Decompositions of matrices and their applications."""
 
 from __future__ import annotations
 

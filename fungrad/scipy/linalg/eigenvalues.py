@@ -59,7 +59,7 @@ def eigvals(a: Any, b: Any = None, homogeneous_eigvals: bool = False) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Subset(Group):
-    """Which eigenvalues of a Hermitian problem are asked for, and of which `type` that is."""
+    """The requested eigenvalues of a Hermitian problem, and its `type`."""
 
     lower: bool = True
     type: int = 1
@@ -98,7 +98,7 @@ def eigvalsh(a: Any, b: Any, subset: Subset) -> Any:
 
 
 def hermitian_problem(a: Any, b: Any, eigvals_only: bool, subset: Subset) -> Any:
-    """Return what `eigh` gives."""
+    """Return the result of `eigh`."""
     if subset.subset_by_value is not None:
         raise TypeError(
             "eigh: how many eigenvalues lie in an interval depends on values, so a traced result has no shape; use "

@@ -164,7 +164,7 @@ def solve_toeplitz(c_or_cr: Any, b: Any) -> Any:
 
 
 def toeplitz_of(c_or_cr: Any) -> Any:
-    """Return `toeplitz` of a vector, or of two in a tuple, any of which may be traced."""
+    """Return `toeplitz` of a vector, or of two in a tuple, traced or not."""
     c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
     column = np.ravel(c)
     return toeplitz(column, np.conj(column) if r is None else np.ravel(r))

@@ -158,7 +158,7 @@ def _reordered(y: Any, order: Any) -> Any:
 
 @mirrors(scipy.linalg.inv)
 def inv(a: Any, *, assume_a: Any = None, lower: bool = False) -> Any:
-    """See `solve` for what `assume_a` does."""
+    """See `solve` for `assume_a`."""
     x = matrices(a, square=True)
     if assume_a in (None, "gen", "general"):
         return Inv()(x)

@@ -41,7 +41,7 @@ PADDING = {
 
 
 def finished(name: str, result: Any, like: Any, output: Any) -> Any:
-    """Return a result in the dtype of the image, or what `output`, a dtype or a traced array, says."""
+    """Return a result in the dtype of the image, or as `output`, a dtype or a traced array, says."""
     dtype = like.dtype
     if result.dtype.kind == "c":
         dtype = np.promote_types(dtype, np.complex64)
@@ -81,7 +81,7 @@ class Border(Group):
         return np.pad(x, margins, padding, **constant)  # type: ignore[call-overload]
 
     def along(self, count: int) -> list[Border]:
-        """Return what is so of each of `count` axes."""
+        """Return the borders of each of `count` axes."""
         return [Border(mode, self.cval) for mode in per_axis(self.mode, count)]
 
 
@@ -112,7 +112,7 @@ def _slid(x: Any, taps: Any, border: Border, origins: Sequence[int]) -> Any:
 
 
 def _mirrored(taps: Any, origins: Sequence[int]) -> tuple[Any, list[int]]:
-    """Return what to correlate with in place of a convolution."""
+    """Return the weights and origins of the correlation that equals a convolution."""
     shifted = [-o - (n % 2 == 0) for o, n in zip(origins, taps.shape, strict=True)]
     return reversed_tail(taps, taps.ndim), shifted
 

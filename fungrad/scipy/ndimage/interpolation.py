@@ -35,7 +35,7 @@ def _check_order(order: int, least: int = 0) -> None:
 
 
 def _coefficients(x: Any, order: int, axis: int, mode: str) -> Any:
-    """Return the coefficients along an axis: what SciPy makes of unit vectors is the matrix."""
+    """Return the coefficients along an axis, by SciPy's matrix for unit vectors."""
     if order < 2 or not x.shape[axis]:
         return x
     matrix = scipy.ndimage.spline_filter1d(np.eye(x.shape[axis]), order, 0, mode=mode)
@@ -175,7 +175,7 @@ class Sampling(Group):
         return _interpolated(x, coordinates, order, mode, self.cval)
 
     def finished(self, name: str, samples: Any, image: Any) -> Any:
-        """Return what was found in the dtype of the image, or what `output` asks for."""
+        """Return the samples in the dtype of the image, or as `output` says."""
         if image.dtype.kind in "iu" and self.output is None:
             samples = np.trunc(samples + np.copysign(0.5, samples))  # to the nearest, as SciPy does
         return finished(name, samples, image, self.output)

@@ -246,7 +246,7 @@ class Fit:
         return traced(self.label, self.residuals, vector_type(self.start.size), start=[self.start])
 
     def solved(self, absolute_sigma: bool, bounds: Any, options: Any) -> Any:
-        """Return what `curve_fit` does; NaN for parameters that were not found, if that is not known."""
+        """Return the result of `curve_fit`; NaN for parameters not found, if that is not known."""
         settings = dict(options)
         full_output = settings.pop("full_output", False)
         settings.pop("check_finite", None)
@@ -277,7 +277,7 @@ def _given(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _weighing(sigma: Any, count: int) -> Callable[[Any], Any]:
-    """Return what divides residuals by their deviations, or by the factor of their covariance matrix."""
+    """Return the function that divides residuals by deviations, or by the factor of a covariance."""
     if sigma is None:
         return lambda r: r
     s = operand(sigma)

@@ -1,4 +1,4 @@
-"""Solutions of SciPy's solvers where something is traced: differentiated by the implicit function theorem."""
+"""Solutions of SciPy's solvers for traced arguments, by the implicit function theorem."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from fungrad.scipy.arguments import operand
 
 
 class Outcome(OptimizeResult):  # type: ignore[misc]
-    """A result of a search, whose `message` is made when it is asked for, and asks for the value of `success`."""
+    """A result of a search, whose `message` is made on demand, by the value of `success`."""
 
     def __missing__(self, key: str) -> Any:
         if key != "message":
@@ -103,7 +103,7 @@ def implicit_root(
     outcome: dict[str, ArrayType] | None = None,
     tangents: tuple[Solver, tuple[Any, ...]] = (Dense(), ()),
 ) -> tuple[Any, dict[str, Any]]:
-    """Return the root of `f` that `run` finds, and the `outcome`, what it returns beside it; see `SciPySolver`."""
+    """Return the root of `f` found by `run`, and its `outcome`; see `SciPySolver`."""
     outcome = outcome or {}
     solver = shared(
         SciPySolver,
@@ -119,7 +119,7 @@ def implicit_root(
 
 
 def projected(gradient: Callable[[Any], Any], lower: Any, upper: Any) -> Callable[[Any], Any]:
-    """Return the function whose root is a minimum within bounds: where a bound holds, that is the unknown less the bound.
+    """Return a function whose root is a minimum within bounds: at a bound, unknown minus bound.
 
     The conditions of Karush, Kuhn and Tucker as one equation; its derivatives are those of the unknowns that no bound
     holds, and of the bounds that hold one.

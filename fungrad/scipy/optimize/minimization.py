@@ -172,7 +172,7 @@ def _as_given(
     objective: Callable[..., Any],
     with_gradient: bool,
 ) -> Callable[..., Any]:
-    """Return what computes the objective, and its gradient if the user's function returns both."""
+    """Return the objective, with its gradient if the user's function returns both."""
     whole = on_arrays(fun, args)
 
     def function(x: Any) -> Any:
@@ -201,7 +201,7 @@ class _NaNAtStart(Exception):
         self.value, self.gradient = value, gradient
 
     def outcome(self, start: Any, inverse: bool = False) -> OptimizeResult:
-        """Return the result of a search that has not begun, as SciPy's BFGS says it of NaN; with an estimate of the `inverse` Hessian."""
+        """Return the result of a search that has not begun, as SciPy's BFGS has it for NaN."""
         found = OptimizeResult(
             x=start, fun=self.value, success=False, status=3, nit=0, nfev=1, message=_NAN_AT_START
         )
@@ -216,7 +216,7 @@ _NAN_AT_START = "The objective is NaN at x0; start elsewhere."
 
 
 def _not_nan(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function, which gives a value or a pair of one and a gradient; it raises if the first value is NaN."""
+    """Return the function, raising if the first value is NaN; it returns a value, or that and a gradient."""
     is_first = True
 
     def checked(x: Any) -> Any:

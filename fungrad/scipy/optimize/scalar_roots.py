@@ -119,7 +119,7 @@ def root_scalar(
 
 
 class RootOutcome(OptimizeResult):  # type: ignore[misc]
-    """A result of a search for a root, whose `flag` is made when it is asked for, and asks for the value of `converged`."""
+    """A result of a search for a root, whose `flag` is made on demand, by the value of `converged`."""
 
     def __missing__(self, key: str) -> Any:
         if key != "flag":

@@ -130,7 +130,7 @@ def filtfilt(
 
 
 def _forth_and_back(filtered: Callable[[Any], Any], y: Any, edge: int) -> Any:
-    """Return what a filter makes of a signal, and then of that backwards, without what it was extended by."""
+    """Return a signal filtered forwards and then backwards, without its extension."""
     for _ in range(2):
         y = filtered(y)[..., ::-1]
     return y[..., edge : y.shape[-1] - edge]

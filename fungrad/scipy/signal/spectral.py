@@ -1,4 +1,4 @@
-"""Spectra of segments of a signal: short-time Fourier transforms and what is averaged from them."""
+"""Spectra of segments of a signal: short-time Fourier transforms and their averages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["coherence", "csd", "istft", "periodogram", "spectrogram", "stft", "w
 
 @dataclasses.dataclass(frozen=True)
 class Spectrum(Group):
-    """SciPy's arguments that say what is made of the segments of a signal."""
+    """SciPy's arguments for the treatment of a signal's segments."""
 
     detrend: Any
     axis: int
@@ -34,7 +34,7 @@ class Spectrum(Group):
         return self.return_onesided and all(x.dtype.kind != "c" for x in signals)
 
     def detrended(self, segments: Segments, x: Any, onesided: bool) -> Any:
-        """Return the spectra of the last axis; a function for detrending sees the axis where it is in the signal."""
+        """Return the spectra of the last axis; a detrending function sees the signal's own axis order."""
         detrend, axis = self.detrend, self.axis
         if callable(detrend) and axis != -1:
             return segments.spectra(

@@ -1,4 +1,4 @@
-"""Sparse matrices of traced data, as `scipy.sparse` has them of numbers, and `fungrad.scipy.sparse.linalg`.
+"""Sparse matrices of traced data, as `scipy.sparse` has them of numbers, and their `linalg`.
 
 The places of entries are constants; derivatives flow through the data: by assembly, sums, products with vectors, matrices
 and sparse matrices, and `linalg.spsolve`. Of plain data each function makes SciPy's matrix.

@@ -133,7 +133,7 @@ class SparseArray:
             raise AttributeError(f"a {self.format} matrix has no {name!r}; use to{formats[0]}()")
 
     def asformat(self, format: str | None, copy: bool = False) -> SparseArray:
-        """Return the matrix in one of the formats coo, csr and csc; entries at one place are added up in the last two."""
+        """Return the matrix in the format coo, csr or csc; the last two add up entries at one place."""
         if format is None or format == self.format:
             return self
         if format not in ("coo", "csr", "csc"):
@@ -175,7 +175,7 @@ class SparseArray:
     # What moves entries
 
     def _moved(self, move: Callable[[Any], Any]) -> Any:
-        """Return what SciPy makes of the numbers of the entries, with these entries in place of the numbers."""
+        """Return SciPy's rearrangement of the entries, done on their numbers."""
         whole = self._summed()
         numbers = np.arange(1, whole.nnz + 1)
         places = (whole.structure.rows, whole.structure.cols)

@@ -155,7 +155,7 @@ def issparse(x: Any) -> bool:
 
 
 def _traced(example: str) -> Callable[[Function], Function]:
-    """Decorate what a function of `scipy.sparse` gives for traced data; for plain ones it is SciPy's."""
+    """Declare the rule of a `scipy.sparse` function for traced data; for plain ones it is SciPy's."""
 
     def decorate(rule: Function) -> Function:
         theirs = getattr(scipy.sparse, rule.__name__)

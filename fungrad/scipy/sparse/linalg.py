@@ -44,7 +44,7 @@ SparseMatrix: TypeAlias = SparseArray | scipy.sparse.sparray | scipy.sparse.spma
 Operator: TypeAlias = (
     Callable[[Any], Any] | ArrayLike | SparseMatrix | scipy.sparse.linalg.LinearOperator
 )
-"""What multiplies: a function, a matrix, or what SciPy takes for one."""
+"""An operator: a function, a matrix, or another that SciPy takes for one."""
 
 Settings = tuple[Any, Any, int | None, int | None]
 
@@ -121,7 +121,7 @@ class Krylov(HostSolver):
 
 
 def matvec_of(A: Any, label: str) -> Callable[[Any], Any]:
-    """Return what multiplies with `A`: a function, a matrix, or what SciPy takes for one."""
+    """Return the function that multiplies by `A`: a function, a matrix, or SciPy's operator."""
     if is_sparse(A):
         return lambda x: products.times(A, x)
     if isinstance(A, scipy.sparse.linalg.LinearOperator):

@@ -1,4 +1,4 @@
-"""Sparse matrices as pytrees of their data: fungrad's, and SciPy's, which are fungrad's where the data are traced."""
+"""Sparse matrices as pytrees of their data: fungrad's, and SciPy's, replaced where data are traced."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def linalg_of(xp: Any) -> Any:
 
 @family
 class _WithMatrix(Primitive):
-    """What is computed of a matrix (data, indices, indptr) and of columns, in which it is linear."""
+    """Base of functions of a matrix (data, indices, indptr) and of columns, linear in these."""
 
     shape: tuple[int, int]
     is_transposed: bool = False
@@ -63,7 +63,7 @@ class _WithMatrix(Primitive):
         return self.columns(xp, matrix.T if self.is_transposed else matrix, x)
 
     def of_transposed(self, *operands: Any) -> Any:
-        """Return what this is with the transposed matrix."""
+        """Return the same with the transposed matrix."""
         return type(self)(self.shape, not self.is_transposed)(*operands)
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> Any:
@@ -126,7 +126,7 @@ class SparseProduct(_WithMatrix):
 
 @primitive
 class SampledProduct(Primitive):
-    """The products of row i of one array and row j of another, for each place (i, j) of a matrix in compressed rows.
+    """Products of row i of one array with row j of another, at the places (i, j) of a sparse matrix.
 
     It is the derivative of a product with a sparse matrix by the entries of that.
     """
@@ -200,7 +200,7 @@ def as_promoted(matrix: Any, x: Any) -> tuple[Any, Any]:
 
 
 def times(matrix: Any, x: Any, is_transposed: bool = False) -> Any:
-    """Return the product of a sparse matrix of SciPy's or ours, or of its transpose, with a vector or columns."""
+    """Return the product of a sparse matrix, or of its transpose, with a vector or columns."""
     matrix, x = as_promoted(matrix.tocsr(), x)
     product = SparseProduct(matrix.shape, is_transposed)
     return product(matrix.data, matrix.indices, matrix.indptr, x)

@@ -1,4 +1,4 @@
-"""Where the entries of a sparse matrix are: constant arrays of rows and columns, and the orders in which formats have them."""
+"""Places of a sparse matrix's entries: constant rows and columns, and the orders of formats."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Indices = np.ndarray[Any, Any]
 
 
 class Structure:
-    """The rows and columns of the entries of a matrix, in the order of its data. Entries at one place are added up.
+    """Rows and columns of a matrix's entries, in the order of its data. Entries at one place add up.
 
     Its arrays are read-only, so that traces need no copies of them; equal ones are equal, and have one hash.
     """
@@ -49,7 +49,7 @@ class Structure:
 
     @functools.cached_property
     def summed(self) -> tuple[Structure, Indices | None]:
-        """The structure with one entry at each place, by rows, and which one each of these entries is added to.
+        """The structure with one entry per place, by rows, and the target of each of these entries.
 
         None for that if there is nothing to add, and entries are in that order.
         """
@@ -94,7 +94,7 @@ def _compressed(major: Indices, minor: Indices, n: int) -> tuple[Indices | None,
 
 
 def product_of(a: Structure, b: Structure) -> tuple[Structure, Indices, Indices]:
-    """Return the entries of a product of two matrices, each of one entry of the first and one of the second.
+    """Return the entries of a product of two matrices, and the pairs of entries that make them.
 
     Also returned is which these are.
     """

@@ -1,4 +1,4 @@
-"""Formulas of rotations in space as quaternions (x, y, z, w), the last axis of arrays; w is the scalar.
+"""Rotations in space as quaternions (x, y, z, w), the last axis of arrays; w is the scalar.
 
 All have derivatives at rotations by nothing, too, where the usual ones divide 0 by 0.
 """
@@ -13,7 +13,7 @@ import numpy as np
 import fungrad.numpy as fnp
 
 TERMS = 9
-"""How many terms of a series are summed where its argument is less than 1/4 (or 1/100 if factorials do not divide it)."""
+"""Terms of a series for arguments below 1/4 (1/100 if factorials do not divide it)."""
 
 
 def norm(x: Any) -> Any:
@@ -32,7 +32,7 @@ def conjugate(q: Any) -> Any:
 
 
 def canonical(q: Any) -> Any:
-    """Return, of a quaternion and its negative, the one whose last element but zeros (w, then x, y, z) is positive."""
+    """Return the quaternion or its negative, whichever has its last non-zero of (w, x, y, z) positive."""
     x, y, z, w = (q[..., i : i + 1] for i in range(4))
     negative = z < 0
     for part in (y, x, w):
@@ -63,7 +63,7 @@ def _series(x: Any, coefficients: list[float]) -> Any:
 
 
 def from_rotation_vector(v: Any) -> Any:
-    """Return rotations about vectors by their lengths; sines and cosines of half the length are functions of its square."""
+    """Return rotations about vectors by their lengths, with sine and cosine as functions of the square."""
     quarter = fnp.sum(v * v, axis=-1, keepdims=True) / 4
     small = quarter < 0.25
     half = fnp.sqrt(fnp.where(small, 1.0, quarter))
@@ -98,7 +98,10 @@ def matrix(q: Any) -> Any:
 
 
 def from_matrix(m: Any) -> Any:
-    """Return the quaternions of rotation matrices: of four formulas the one that divides by the largest number (Markley, 2008)."""
+    """Return the quaternions of rotation matrices, by the formula with the largest divisor.
+
+    F. L. Markley, 2008.
+    """
     trace = m[..., 0, 0] + m[..., 1, 1] + m[..., 2, 2]
     sizes = fnp.stack([m[..., 0, 0], m[..., 1, 1], m[..., 2, 2], trace], axis=-1)
     choice = fnp.argmax(sizes, axis=-1)[..., None]
@@ -115,7 +118,7 @@ def from_matrix(m: Any) -> Any:
 
 
 def from_rodrigues(p: Any) -> Any:
-    """Return the rotations of modified Rodrigues parameters: the axis, as long as the tangent of a quarter of the angle."""
+    """Return the rotations of modified Rodrigues parameters: the axis times tan of a quarter of the angle."""
     square = fnp.sum(p * p, axis=-1, keepdims=True)
     return fnp.concatenate([2 * p, 1 - square], axis=-1) / (1 + square)
 
@@ -132,7 +135,7 @@ def magnitude(q: Any) -> Any:
 
 
 def euler_angles(q: Any, axes: tuple[int, ...], intrinsic: bool) -> tuple[Any, Any]:
-    """Return three angles, and where two of them are about one axis, so that the last of these is set to 0.
+    """Return three angles, and where two are about one axis, so that the last is set to 0.
 
     E. Bernardes and S. Viollet, "Quaternion to Euler angles conversion: a direct, general and computationally efficient method",
     PLoS ONE 17, 2022.

@@ -65,7 +65,7 @@ def _axes(function: str, seq: str, counts: Sequence[int]) -> tuple[tuple[int, ..
 
 
 class Rotation:
-    """Rotations in space: one, or an array of them. What is not said here is as in SciPy.
+    """Rotations in space: one, or an array of them. Anything not said here is as in SciPy.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class Rotation:
         return self
 
     def _parts(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """Return the arrays, and what else `_of` takes."""
+        """Return the arrays, and the other arguments of `_of`."""
         return (self._quat,), ()
 
     @property
@@ -166,7 +166,7 @@ class Rotation:
 
     @classmethod
     def from_euler(cls, seq: str, angles: Any, degrees: bool = False) -> Self:
-        """Return rotations about coordinate axes, one after the other: ``"xyz"``, fixed, or ``"XYZ"``, that move along.
+        """Return rotations about axes in order: ``"xyz"`` fixed ones, ``"XYZ"`` ones that move along.
 
         Angles are of shape (..., n) for n axes; for one axis also a number.
         """
@@ -216,7 +216,9 @@ class Rotation:
         return q.rodrigues(self._quat)
 
     def as_euler(self, seq: str, degrees: bool = False, *, suppress_warnings: bool = False) -> Any:
-        """Return angles about three axes, of shape (..., 3), from -pi to pi; the second from -pi/2, or from 0 if `seq` is as ``"zxz"``.
+        """Return angles about three axes, of shape (..., 3), from -pi to pi.
+
+        The second is from -pi/2, or from 0 if `seq` is like ``"zxz"``.
 
         Where only the sum of the outer ones is determined one of them is 0, and a UserWarning says so of plain arrays.
         """
@@ -231,7 +233,10 @@ class Rotation:
         return fnp.degrees(angles) if degrees else angles
 
     def apply(self, vectors: Any, inverse: bool = False) -> Any:
-        """Return vectors, of shape (..., 3), rotated, or rotated back; one rotation rotates all, and all rotate one vector."""
+        """Return vectors, of shape (..., 3), rotated, or rotated back.
+
+        One rotation rotates all vectors, and all rotations rotate one vector.
+        """
         m = q.matrix(q.conjugate(self._quat) if inverse else self._quat)
         return fnp.sum(m * _vectors("Rotation.apply", vectors, 3)[..., None, :], axis=-1)
 
@@ -306,7 +311,7 @@ class Rotation:
 
 
 class Slerp:
-    """Rotations between given ones, at constant speed. Differentiable in these, in their times, and in the times asked for.
+    """Rotations between given ones, at constant speed; differentiable in these and in all times.
 
     Parameters
     ----------
@@ -362,7 +367,7 @@ class Slerp:
         return self
 
     def _parts(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """Return the arrays, and what else `_of` takes."""
+        """Return the arrays, and the other arguments of `_of`."""
         return (self.times, self.timedelta, self.rotations, self.rotvecs), (self.extrapolate,)
 
     def __call__(self, times: Any) -> Rotation:

@@ -1,4 +1,4 @@
-"""Functions of `scipy.special` that are no ufuncs: they check arguments, or take numbers that fix a form."""
+"""Functions of `scipy.special` that are no ufuncs: they check arguments, or take fixed numbers."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def logsumexp(
 
 
 def _rounded_once(rule: Function, *operands: Any) -> Any:
-    """Return what a rule makes of numbers of two bytes or fewer in float32: sums of many are too large for their dtype."""
+    """Return a rule's result on two-byte numbers, computed in float32: large sums exceed their dtype."""
     dtype = operands[0].dtype
     if not is_half(dtype):
         return rule(*operands)

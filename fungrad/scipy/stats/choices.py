@@ -1,4 +1,4 @@
-"""What is known of the arguments of distributions, and the choice of values by conditions that may be known."""
+"""Facts of distributions' arguments, and choices of values by conditions that may be known."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def all_positive(*shapes: Any) -> tuple[Any, ...]:
 
 
 def log_of_probability(p: Any, rest: Any) -> Any:
-    """Return log(p), and the constant -inf where p = 0; of large p by the probability of the rest, if known."""
+    """Return log(p), or -inf where p = 0; of large p by the probability of the rest, if known."""
     if rest is None:
         return log_or_minus_infinity(p)
     large = p > 0.5

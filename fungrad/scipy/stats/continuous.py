@@ -125,7 +125,7 @@ class Continuous(Distribution):
         return choose(valid, value, math.nan)
 
     def _places(self, method: str, x: Any, y: Any, low: Any, high: Any) -> tuple[Any, Any]:
-        """Return where the argument `x`, standardized `y`, is below and above the support; None where that is not known.
+        """Return where `x`, standardized `y`, is below and above the support; None where unknown.
 
         NaN is neither, so it reaches the formula, and NaN is the result.
         """

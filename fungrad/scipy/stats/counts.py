@@ -29,7 +29,7 @@ def is_count(n: Any) -> tuple[Any, ...]:
 
 
 def is_success(p: Any) -> tuple[Any, ...]:
-    """Return the conditions that p is in (0, 1]: the probability of what is waited for."""
+    """Return the conditions that p, the probability of a success, is in (0, 1]."""
     return p > 0, p <= 1
 
 

@@ -1,4 +1,4 @@
-"""Discrete distributions: the integers of the support, and what is no integer."""
+"""Discrete distributions: the integers of the support, and numbers that are no integers."""
 
 from __future__ import annotations
 

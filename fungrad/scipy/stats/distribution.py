@@ -1,4 +1,4 @@
-"""What the distributions share: arguments, standardization, support, and the safe choice of values.
+"""The base of distributions: arguments, standardization, support, and safe choices of values.
 
 A distribution is declared by functions of a standardized argument, which they get inside of the support
 and for valid parameters only. Elsewhere they get a harmless point, and their value is replaced: by -inf or 0 outside of the
@@ -188,14 +188,14 @@ class Distribution(Mirror):
         ]
 
     def _facts(self, method: str, arguments: list[Any]) -> Facts:
-        """Return what is known of arguments."""
+        """Return the facts known of arguments."""
         raise NotImplementedError
 
     def _evaluate(self, method: str, formula: Formula, facts: Facts, arguments: list[Any]) -> Any:
         raise NotImplementedError
 
     def _valid(self, shapes: list[Any], *others: Any) -> tuple[bool, ...]:
-        """Return which conditions of validity are known to hold; `others` are parameters that must be positive."""
+        """Return the conditions of validity known to hold; `others` are parameters that must be positive."""
         known = [math.nan if type(s) is Tracer else s for s in shapes]
         conditions = [*self.valid(*known), *[type(s) is not Tracer and s > 0 for s in others]]
         return tuple([certain(c) for c in conditions])

@@ -39,7 +39,7 @@ chi2 = Continuous(
 
 
 def bounded_reciprocal(y: Any) -> Any:
-    """Return 1 / y, bounded before its derivative overflows: incomplete gamma functions are constant there."""
+    """Return 1 / y, bounded before its derivative overflows: incomplete gamma functions are flat there."""
     return 1 / np.maximum(y, 1e-150)
 
 

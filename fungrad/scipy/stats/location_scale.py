@@ -1,4 +1,4 @@
-"""Distributions of a fixed form: normal, Cauchy, Laplace, logistic, Gumbel, exponential, uniform and such."""
+"""Distributions of a fixed form: normal, Cauchy, Laplace, logistic, Gumbel, exponential, uniform, ..."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class MultivariateNormal(Density):
 
 
 def _log_density(x: Any, factor: Any, mean: Any = None) -> Any:
-    """Return the logarithm of the density for a covariance of which `factor` is the Cholesky factor."""
+    """Return the logarithm of the density for a covariance with the Cholesky factor `factor`."""
     dimension = np.shape(factor)[0]
     deviation = x if mean is None else x - np.broadcast_to(mean, (dimension,))
     flat = np.reshape(deviation, (-1, dimension))

@@ -29,7 +29,7 @@ ModeResult: Any = type(scipy.stats.mode(np.zeros(1)))
 
 @dataclasses.dataclass(frozen=True)
 class Over(Group):
-    """What a statistic is taken over: SciPy's arguments."""
+    """SciPy's arguments for the elements of a statistic."""
 
     axis: Any
     nan_policy: str
@@ -47,7 +47,7 @@ class Over(Group):
         return x, {"axis": axis, "keepdims": self.keepdims}
 
     def check(self, name: str) -> None:
-        """Raise for what cannot be done without values."""
+        """Raise for requests that need values."""
         if self.nan_policy != "propagate":
             raise ValueError(
                 f"{name}: nan_policy={self.nan_policy!r} cannot be used on traced arrays"
