@@ -195,7 +195,8 @@ class Scatter(Primitive):
     ) -> Any:
         k = len(indices)
         x, updates = expand(size, x, batched[0]), expand(size, updates, batched[1])
-        if not any(batched[2:]):
+        # Integers are repeated, for an array that is written to at one place after the other is not to be moved each time.
+        if not any(batched[2:]) and indices[0].shape:
             updates = move_axis(updates, 0, len(indices[0].shape))
             return move_axis(self(move_axis(x, 0, k), updates, *indices), k, 0)
         indices = tuple([expand(size, i, b) for i, b in zip(indices, batched[2:], strict=True)])
