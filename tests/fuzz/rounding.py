@@ -24,9 +24,8 @@ from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.contraction import DotGeneral
 from fungrad.primitives.cumulative import CumSum, LinearRecurrence
-from fungrad.primitives.dynamic import DynamicUpdateSlice
 from fungrad.primitives.elementwise import Cast
-from fungrad.primitives.indexing import Scatter, UpdateSlice
+from fungrad.primitives.indexing import Scatter, Update
 from fungrad.primitives.lengths import RootMeanSquare
 from fungrad.primitives.reductions import ReduceProd
 from fungrad.primitives.shaping import ReduceSum
@@ -338,6 +337,6 @@ def _summands(primitive: Primitive, arrays: list[Any]) -> float | None:
             return 2.0 * np.shape(arrays[0])[primitive.axis]
         case DotGeneral():
             return float(np.prod([np.shape(arrays[0])[a] for a in primitive.contracting[0]]))
-        case Scatter() | UpdateSlice() | DynamicUpdateSlice():
+        case Scatter() | Update():
             return float(np.size(arrays[1])) if primitive.kind in ("add", "mul") else None
     return None

@@ -120,8 +120,8 @@ MUTANTS = (
     Mutant(
         "accumulate-what-is-set",
         "fungrad/compile/passes/accumulate.py",
-        '            isinstance(made, DynamicUpdateSlice) and made.kind == "add"\n',
-        "            isinstance(made, DynamicUpdateSlice)\n",
+        '            isinstance(made, (DynamicUpdateSlice, IndexedUpdate)) and made.kind == "add"\n',
+        "            isinstance(made, (DynamicUpdateSlice, IndexedUpdate))\n",
         "a slice that is set in zeros, which are added, is set in what they are added to",
         (
             "tests/compile/test_simplify.py::test_what_is_set_in_zeros_is_added_to_what_these_are_added_to",
