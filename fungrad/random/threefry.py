@@ -98,7 +98,7 @@ def _apart(key: Any, size: int, dtype: DType) -> Any:
 
 
 def _in_halves(key: Any, counters: Any) -> Any:
-    """Return as many words as counters, whose second half are the low ones."""
+    """Return one word per counter; counters in the second half are low words of pairs."""
     size = counters.shape[0]
     if size % 2:
         counters = fnp.concatenate([counters, np.zeros(1, _U32)])

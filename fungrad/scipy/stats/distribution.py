@@ -43,7 +43,7 @@ BEYOND = {
 
 
 class Facts(NamedTuple):
-    """What is known of arguments that are no tracers, and decides what is recorded.
+    """Facts known of plain arguments, which decide the recorded program.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Mirror:
         return getattr(self.scipy, method)(*args, **kwargs)
 
     def _traced(self, method: str, args: Any, kwargs: Any) -> Any:
-        """Return what a method is for arguments of which some are traced."""
+        """Return a method's result for arguments that include tracers."""
         raise NotImplementedError
 
     def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
