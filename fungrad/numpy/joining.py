@@ -24,7 +24,7 @@ from fungrad.numpy.promotion import (
     strong,
 )
 from fungrad.numpy.shaping import as_shape, is_sequence, moveaxis, reshaped, same_array
-from fungrad.primitives.joins import Concatenate, Stack
+from fungrad.primitives.joins import Concatenate, Stack, whole_of
 from fungrad.primitives.slices import index_axis, slice_axis
 
 # Joining
@@ -91,6 +91,9 @@ concat = concatenate
 def stack(
     arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
+    plain = type(arrays) in (list, tuple) and arrays and not axis and dtype is None
+    if plain and (whole := whole_of(arrays)) is not None:
+        return promote(whole)[0]
     xs = [as_tracer(x) for x in _sequence(arrays)]
     shapes = {x.shape for x in xs}
     if len(shapes) != 1:

@@ -44,7 +44,7 @@ from fungrad.numpy.plans import (
     ufunc_dtypes,
 )
 from fungrad.primitives.elementwise import Cast, Elementwise, select
-from fungrad.primitives.joins import Stack
+from fungrad.primitives.joins import Stack, whole_of
 
 
 def has_tracer(arguments: Iterable[Any]) -> bool:
@@ -74,18 +74,16 @@ def as_array(x: Any) -> Any:
     if hasattr(x, "dtype") and (hasattr(x, "flags") or not hasattr(x, "__array__")):
         return x
     if (cls is list or cls is tuple) and has_tracer(x):
-        return _stacked(x)
+        return _stacked(x) if (whole := whole_of(x)) is None else strong(whole)
     return np.asarray(x)
 
 
 def _stacked(items: Sequence[Any]) -> Tracer:
     rows = [strong(x) for x in items]
-    shapes = {type_of(x).shape for x in rows}
-    if len(shapes) > 1:
+    if len(shapes := {type_of(x).shape for x in rows}) > 1:
         ask_numpy("array", np.asarray, rows)
         raise ValueError(f"a list of arrays of different shapes {shapes} is not an array")
-    rows = promote(*rows)
-    return Stack(0)(*rows)  # type: ignore[no-any-return]
+    return Stack(0)(*promote(*rows))  # type: ignore[no-any-return]
 
 
 def strong(x: Any) -> Any:

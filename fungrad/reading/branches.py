@@ -23,6 +23,7 @@ from fungrad.reading.variables import Filled, without_hidden
 __all__ = [
     "NOT_TRACEABLE",
     "apart",
+    "attempt",
     "branch",
     "choice",
     "choose_between",
@@ -133,25 +134,41 @@ def choose_between(test: Any, x: Way, y: Way, arrays: Sequence[Any]) -> Any:
     return choose("if", which, ("the `if`", "the `else`"), (x, y), (list(arrays),))
 
 
+def attempt(site: Site, test: Any, x: Callable[[], Any], y: Callable[[], Any]) -> Any:
+    """Return ``x() if test else y()`` in a tuple, for a test without a value; None if Python is to ask for it."""
+    if test.shape or test.dtype.kind == "c":
+        return None
+    try:
+        with traced_once(site.key):
+            return (_chosen(test, x, y),)
+    except NOT_TRACEABLE as reason:
+        site.note(reason)
+        return None
+
+
 def choice(test: Any, x: Callable[[], Any], y: Callable[[], Any]) -> Any:
     """Return ``x() if test else y()`` for a test without a value; Python asks for it if there is no other way."""
     if not test.shape and test.dtype.kind != "c":
-        ends: list[Any] = []
-
-        def way(function: Callable[[], Any]) -> Way:
-            def run(arrays: Any) -> Any:
-                with within_body():
-                    leaves, end = apart(function())
-                ends.append(end)
-                return leaves
-
-            return run
-
         try:
-            leaves = choose_between(test, way(x), way(y), [])
-            made = together(ends[-2], ends[-1], leaves)
+            made = _chosen(test, x, y)
             tell("choice")
             return made
         except NOT_TRACEABLE as error:
             forgive(error)
     return x() if test else y()
+
+
+def _chosen(test: Any, x: Callable[[], Any], y: Callable[[], Any]) -> Any:
+    ends: list[Any] = []
+
+    def way(function: Callable[[], Any]) -> Way:
+        def run(arrays: Any) -> Any:
+            with within_body():
+                leaves, end = apart(function())
+            ends.append(end)
+            return leaves
+
+        return run
+
+    leaves = choose_between(test, way(x), way(y), [])
+    return together(ends[-2], ends[-1], leaves)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import GeneratorType
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,10 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
 from fungrad.numpy.views import is_scalar
 from fungrad.primitives.elementwise import Cast
+from fungrad.primitives.joins import whole_of
+from fungrad.programs.closing import NotTraced
+from fungrad.programs.loops.carry import leaves_of
+from fungrad.programs.loops.recorded import recorded_loop
 from fungrad.reading.numbers import COMPLEX, REAL, WHOLE, number
 from fungrad.reading.registry import HOOKS
 from fungrad.reading.symbols import is_symbolic
@@ -179,6 +184,25 @@ def _joined(original: Function, ours: Function) -> Function:
 
     function.__name__ = original.__name__
     return function
+
+
+def of_sum(values: Any, /, start: Any = 0) -> Any:
+    """`sum`: of many rows of one array it is a loop, with the sums in Python's order."""
+    if type(values) is GeneratorType:
+        values = list(values)
+    whole: Any = whole_of(values) if type(values) is list and len(values) >= LEAST else None
+    if whole is None:
+        return sum(values, start)
+    first = start + values[0]  # which has the type of sums
+    init, rows = leaves_of(first, "sum"), leaves_of(whole[1:], "sum")
+    added = recorded_loop(
+        "sum", lambda total, x: (total + x, None), init, rows, len(values) - 1, lambda *_: None
+    )
+    return sum(values, start) if isinstance(added, NotTraced) else added[0]
+
+
+LEAST = 8
+"""Elements from which on a sum is a loop."""
 
 
 def isscalar(x: Any) -> bool:

@@ -16,10 +16,10 @@ from fungrad.core.transformed import Portable, resemble
 from fungrad.core.types import shown
 from fungrad.reading.explaining import Asked, Noted, Span
 from fungrad.reading.explanation import Explained, Explanation, Line, with_reason
+from fungrad.reading.expressions import is_pythons
 from fungrad.reading.nodes import walk
 from fungrad.reading.sites import exits
 from fungrad.reading.source import Unreadable, definition_of
-from fungrad.reading.statements import is_pythons
 from fungrad.transforms.jit import Jitted, jit
 
 __all__ = ["explain"]

@@ -6,6 +6,7 @@ import ast
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
+from fungrad.reading.appending import APPENDED, appends_to
 from fungrad.reading.computing import check_strict
 from fungrad.reading.filling import filled_names
 from fungrad.reading.nodes import copied, walk
@@ -42,7 +43,7 @@ def _made(site: Site, part: str, names: tuple[str, ...]) -> FunctionType:
         body: list[ast.stmt] = [ast.copy_location(ast.Return(node.test), node.test)]
         return _compiled(site, body, None, names)
     if part == "body":
-        body = list(node.body)
+        body = [_assigning(site, x) for x in node.body]
         if isinstance(node, ast.For):
             source = ast.copy_location(ast.Name(ROW, ast.Load()), node.target)
             body.insert(0, ast.copy_location(ast.Assign([node.target], source), node.target))
@@ -53,6 +54,16 @@ def _made(site: Site, part: str, names: tuple[str, ...]) -> FunctionType:
             raise NotRecorded("it leaves a `with` or a `try`")
         body += placed.after
     return _compiled(site, body, "loop" if placed.in_loop else "function", names)
+
+
+def _assigning(site: Site, statement: ast.stmt) -> ast.stmt:
+    """Return a statement of a body; of one that appends to a list, the assignment of what is appended."""
+    name = appends_to(statement)
+    if name is None or site.appended.get(name) is not statement:
+        return statement
+    (value,) = statement.value.args  # type: ignore[attr-defined]
+    target = ast.copy_location(ast.Name(f"{APPENDED}{name}", ast.Store()), statement)
+    return ast.copy_location(ast.Assign([target], value), statement)
 
 
 def _compiled(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -81,6 +81,48 @@ def chosen(test: Any, x: Callable[[], Any], y: Callable[[], Any]) -> Any:
     from fungrad.reading.branches import choice
 
     return choice(test, x, y)
+
+
+def one_of(test: Any, x: Callable[[], Any], y: Callable[[], Any]) -> Any:
+    """Return ``x() if test else y()``."""
+    if is_symbolic(test):
+        return chosen(test, x, y)
+    return x() if test else y()
+
+
+def attempt(site: Site, test: Any, x: Callable[[], Any], y: Callable[[], Any]) -> Any:
+    """Return the outcome of a conditional expression as `branches.attempt` does."""
+    failures, outcome = site.failures, None
+    if failures < PATIENCE:
+        from fungrad.reading import branches
+
+        outcome = branches.attempt(site, test, x, y)
+    tell("branch", site, outcome is not None, failures)
+    return outcome
+
+
+def is_truth(x: Any, constant: bool, negated: bool) -> Any:
+    """Return ``x is constant``, or ``x is not constant``: of what stands for one of Python's truth values, by its value."""
+    if type(x) is not Tracer or not _is_truth_value(x):
+        return (x is constant) is not negated
+    if is_symbolic(x):
+        import fungrad.numpy as fnp
+
+        return x if constant is not negated else fnp.logical_not(x)
+    return (bool(x) is constant) is not negated
+
+
+_COMPARISONS = frozenset(["equal", "greater", "greater_equal", "less", "less_equal", "not_equal"])
+
+
+def _is_truth_value(x: Tracer) -> bool:
+    """Whether what is traced stands for one of Python's truth values: it compares Python's numbers."""
+    if x._type.shape or x._type.dtype.kind != "b":
+        return False
+    trace: Any = x._owner
+    primitive, inputs = trace.maker(x._variable)
+    compares = primitive is not None and primitive.name in _COMPARISONS
+    return x._type.weak or (compares and all(trace.types[v].weak for v in inputs))
 
 
 _DIVISIONS = {"Div": operator.truediv, "FloorDiv": operator.floordiv, "Mod": operator.mod}
@@ -231,8 +273,19 @@ def repeat(site: Site, variables: dict[str, Any]) -> Any:
     return outcome
 
 
+def numbers(parts: tuple[Any, ...]) -> Iterator[Any]:
+    """Return the numbers of a range whose bounds have no values; if their difference is not known either, Python asks for them."""
+    from fungrad.reading.counting import span_of
+
+    span = span_of(parts)
+    if span is None or type(span.count) is Tracer:
+        return iter(range(*parts))
+    return iter([span.number(k) for k in range(span.count)])
+
+
 HOOKS |= {
     "EXIT": strict.EXIT,
+    "attempt": attempt,
     "both": both,
     "branch": branch,
     "divided": divided,
@@ -248,9 +301,12 @@ HOOKS |= {
     "either": either,
     "filled": functions.filled,
     "is_symbolic": is_symbolic,
+    "is_truth": is_truth,
     "locals": builtins.locals,
     "loop": loop,
     "negated": negated,
+    "numbers": numbers,
+    "one_of": one_of,
     "ready": ready,
     "repeat": repeat,
     "rows": rows,

@@ -19,7 +19,7 @@ Names = frozenset[str]
 
 NONE: Names = frozenset()
 
-_INNER = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda | ast.GeneratorExp
+_INNER = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
 
 
 class _Ways(NamedTuple):
@@ -61,6 +61,10 @@ class Live:
         found = (self._left if leaves else self._needed).get(id(node), NONE)
         return found.union(outside)
 
+    def is_captured(self, name: str) -> bool:
+        """Whether a function inside reads a variable."""
+        return bool(self._captured[name])
+
     def _block(self, statements: Sequence[ast.stmt], after: Names, ways: _Ways) -> Names:
         """Return what is live before statements."""
         for each in reversed(statements):
@@ -73,8 +77,8 @@ class Live:
             self._note(self._left, node, left | ways.returned | ways.raised)
         if isinstance(node, ast.If):
             self._note(self._needed, node, after)
-            ends = self._block(node.body, after, ways) | self._block(node.orelse, after, ways)
-            return self._reads(node.test) | ends
+            either = self._block(node.body, after, ways) | self._block(node.orelse, after, ways)
+            return self._reads(node.test) | either
         if isinstance(node, ast.For | ast.While):
             return self._loop(node, after, ways)
         if isinstance(node, ast.Try) or type(node).__name__ == "TryStar":
@@ -162,7 +166,12 @@ def _captured(statements: Sequence[ast.stmt]) -> collections.Counter[str]:
     waiting = list[ast.AST](statements)
     while waiting:
         each = waiting.pop()
-        if isinstance(each, _INNER):
+        if isinstance(each, ast.GeneratorExp):  # of which the first iterable is computed at once
+            first, *others = each.generators
+            waiting.append(first.iter)
+            parts: list[ast.AST] = [each.elt, first.target, *first.ifs, *others]
+            found.update(frozenset(_read(parts)))
+        elif isinstance(each, _INNER):
             found.update(frozenset(_read([each])))
         else:
             waiting += children(each)

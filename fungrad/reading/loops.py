@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-import builtins
-from collections.abc import Callable, Mapping, Sequence
+import operator
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-import fungrad.numpy as fnp
 from fungrad.core import tree
+from fungrad.core.errors import ConcretizationError
 from fungrad.core.expr import Expr
 from fungrad.core.tracer import Tracer, innermost_trace
-from fungrad.core.types import is_array, type_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.programs.closing import NotTraced
 from fungrad.programs.loops.carry import leaves_of
 from fungrad.programs.loops.recorded import recorded_loop, recorded_while
+from fungrad.reading.bounds import bounded, check_rounds
 from fungrad.reading.branches import NOT_TRACEABLE, choose_between, within_body
+from fungrad.reading.counting import Span, recorded_span, span_over
 from fungrad.reading.forms import form
+from fungrad.reading.lists import Packed, check_lists, packed
 from fungrad.reading.numbers import WHOLE
+from fungrad.reading.over import RowsOf, rows_of
 from fungrad.reading.registry import UNBOUND
-from fungrad.reading.rows import Rows
 from fungrad.reading.sites import ROW, NotRecorded, Site
 from fungrad.reading.strict import traced_once
 from fungrad.reading.variables import Filled, is_dynamic, own_copy, without_hidden
-from fungrad.reading.whole import check_whole_numbers
+from fungrad.reading.whole import check_whole_numbers, whole_bounds
 
 __all__ = ["loop", "repeat"]
+
+LEAST_ROUNDS = 3
 
 LEAST_WORK = 40
 """Rounds times operations of the body below which a loop is unrolled: tracing it once takes as long."""
@@ -37,17 +41,33 @@ def loop(site: Site, over: Any, variables: dict[str, Any]) -> Any:
     """Return the new values of the variables that a `for` assigns; None if Python is to run it."""
     variables = without_hidden(variables)
     try:
-        rows = rows_of(over)
-        if rows is None or rows.count * site.work < LEAST_WORK or rows.count < 3:
+        span = span_over(over)
+        if span is not None and span.most is None and not _is_forward():
+            span, over = None, _asked(over)
+        rows = span or rows_of(over)
+        if isinstance(rows, Span):
+            known = {name: variables[name] for name in site.names if name in variables}
+            with traced_once(site.key):
+                return _Ranged(site, rows, known).outcome()
+        if rows is None or rows.count * site.work < LEAST_WORK or rows.count < LEAST_ROUNDS:
             return None
         known = {name: variables[name] for name in site.names if name in variables}
         if not rows.traced and not any(map(_holds_tracer, known.values())):
             return None
         with traced_once(site.key):
-            return _Loop(site, rows, known).outcome()
+            return _Rows(site, rows, known).outcome()
     except NOT_TRACEABLE as reason:
         site.note(reason)
         return None
+
+
+def _asked(over: Any) -> Any:
+    """Return a range whose bounds Python asks for, if they have values."""
+    try:
+        numbers = range(*map(operator.index, over.parts))
+    except (ConcretizationError, AttributeError, TypeError):
+        return None
+    return numbers if len(numbers) >= LEAST_ROUNDS else None
 
 
 def repeat(site: Site, variables: dict[str, Any]) -> Any:
@@ -85,119 +105,7 @@ def _holds_tracer(x: Any) -> bool:
     return type(kept) is dict and any(type(y) is Tracer for y in kept.values())
 
 
-class RowsOf:
-    """The rows that a loop goes over.
-
-    Attributes
-    ----------
-    count
-        How many there are.
-    arrays
-        Arrays of which a row is handed to each round.
-    row
-        What the user's variable is in a round, of the rows of these.
-    last
-        What it is in the last round.
-    sources
-        The user's arrays that the rows are taken from.
-    traced
-        Whether one of the arrays is.
-    """
-
-    def __init__(
-        self,
-        count: int,
-        arrays: list[Any],
-        row: Callable[[Sequence[Any]], Any],
-        last: Callable[[], Any],
-        sources: Sequence[Any] = (),
-    ) -> None:
-        self.count = count
-        self.arrays = arrays
-        self.row = row
-        self.last = last
-        self.sources = sources
-        self.traced = any(type(x) is Tracer for x in arrays)
-
-
 BOOL = Cast(np.dtype(np.bool_))
-
-
-def rows_of(over: Any) -> RowsOf | None:
-    """Return what a loop goes over; None if it is nothing that a program can go over."""
-    kind = type(over)
-    if kind is range:
-        counted = np.arange(over.start, over.stop, over.step)
-        return RowsOf(len(over), [counted], lambda xs: WHOLE(xs[0]), lambda: over[-1])
-    if kind in (np.ndarray, Tracer):
-        if not over.ndim or over.dtype.kind not in "biufc":
-            return None
-        return RowsOf(len(over), [over], lambda xs: xs[0], lambda: over[-1], [over])
-    if kind in (list, tuple):
-        return _of_list(over)
-    return _of_parts(over) if kind is Rows else None
-
-
-def _of_list(over: Any) -> RowsOf | None:
-    """Return the rows of a list of arrays of one type."""
-    if not over or not all(is_array(x) for x in over):
-        return None
-    types = {type_of(x) for x in over}
-    if len(types) > 1:
-        return None
-    weak = next(iter(types)).weak
-    made: Any = fnp.stack([fnp.asarray(x) for x in over])
-    cast = Cast(made.dtype, weak)
-    row = lambda xs: cast(xs[0]) if weak else xs[0]
-    return RowsOf(len(over), [made], row, lambda: over[-1], over)
-
-
-def _of_parts(over: Rows) -> RowsOf | None:
-    if over.kind is builtins.range:
-        return None
-    if over.kind is builtins.enumerate:
-        first = over.parts[1] if len(over.parts) > 1 else over.options.get("start", 0)
-        part = rows_of(over.parts[0])
-        if part is None or type(first) is not int:
-            return None
-        numbers = rows_of(range(first, first + part.count))
-        assert numbers is not None
-        return _zipped([numbers, part])
-    parts = [rows_of(x) for x in over.parts]
-    if any(x is None for x in parts):
-        return None
-    if over.kind is builtins.zip:
-        if over.options.get("strict") and len({x.count for x in parts if x is not None}) > 1:
-            return None  # Python raises
-        return _zipped(parts)  # type: ignore[arg-type]
-    (part,) = parts
-    assert part is not None
-    if type(over.parts[0]) is Rows:
-        return None
-    first_of = over.parts[0]
-    arrays = [x[::-1] for x in part.arrays]
-    return RowsOf(part.count, arrays, part.row, lambda: first_of[0], part.sources)
-
-
-def _zipped(parts: list[RowsOf]) -> RowsOf:
-    count = min([x.count for x in parts])
-    whole = all(x.count == count for x in parts)
-    sizes = [len(x.arrays) for x in parts]
-
-    def row(xs: Sequence[Any]) -> Any:
-        values, start = [], 0
-        for part, size in zip(parts, sizes, strict=True):
-            values.append(part.row(xs[start : start + size]))
-            start += size
-        return tuple(values)
-
-    def last() -> Any:
-        if whole:
-            return tuple([x.last() for x in parts])
-        return row([y[count - 1] for x in parts for y in x.arrays])
-
-    arrays = [y[:count] for x in parts for y in x.arrays]
-    return RowsOf(count, arrays, row, last, [y for x in parts for y in x.sources])
 
 
 class _Body:
@@ -215,6 +123,8 @@ class _Body:
         carried = [x for x in self.wanted if x not in site.targets and x not in self.counted()]
         self.changing = [x for x in carried if is_dynamic(known[x])]
         self.static = [x for x in carried if x not in self.changing]
+        self.packed: dict[str, Packed] = {}  # what is appended to lists
+        check_lists(site, known)
 
     def counted(self) -> Mapping[str, int]:
         """The variables that each round adds a whole number to, which are not handed on."""
@@ -249,6 +159,7 @@ class _Body:
         given = self.filled.given(variables, arrays)
         with within_body():
             kind, _, after = self.form(*row, *[given[x] for x in self.names])
+            self.packed = {x: packed(x, self.site, after, arrays) for x in self.site.handed_out}
         for name in self.static:
             if after.get(name, UNBOUND) is not self.known[name]:
                 raise NotRecorded(f"{name}, which is no array, changes")
@@ -301,52 +212,46 @@ def _note_repeats() -> None:
         trace.repeats = True
 
 
-class _Loop(_Body):
+class _For(_Body):
     """A `for` that is being recorded."""
 
-    def __init__(self, site: Site, rows: RowsOf, known: dict[str, Any]) -> None:
-        self.rows = rows
+    def __init__(self, site: Site, known: dict[str, Any]) -> None:
         super().__init__(site, known, (ROW,))
-        self.filled.check_unseen(rows.sources)
-        if not site.filled.isdisjoint(site.targets) and any(x.ndim > 1 for x in rows.arrays):
-            raise NotRecorded("it writes to the rows that it goes over")
+        self.label = f"the `for` in line {site.line}"
         self.targets = [x for x in self.wanted if x in site.targets]
-        if self.targets and site.breaks:
-            raise NotRecorded(f"{self.targets[0]} is read after a loop that may break")
 
     def counted(self) -> Mapping[str, int]:
         """The variables that each round adds a whole number to: they are known in each round, and afterwards."""
         counters = self.site.counters.items()
         return {x: step for x, step in counters if type(self.known.get(x)) is int}
 
-    def outcome(self) -> Any:
-        """Record the loop; return the values that the variables have after it."""
-        site, count = self.site, self.rows.count
-        state = (*self.state(), *([False] if site.breaks else []))
-        numbers = [np.arange(count)] if self.counted() else []
-        label = f"the `for` in line {site.line}"
-        init, rows = leaves_of(state, label), leaves_of([*self.rows.arrays, *numbers], label)
-        outcome = recorded_loop(label, self._step, init, rows, count, check_whole_numbers)
-        if isinstance(outcome, NotTraced):
-            raise outcome.error
+    def begun(self) -> tuple[Any, ...]:
+        """Return what the first round begins with, and whether the loop has been left by a `break`."""
+        return (*self.state(), *([False] if self.site.breaks else []))
+
+    def ended(self, outcome: Any, count: Any) -> Any:
+        """Return the values that the variables have after the last round, of so many."""
         after, arrays, *_ = outcome
         result = self.results(after)
-        result |= {x: self.known[x] + step * count for x, step in self.counted().items()}
+        result |= {x: self.known[x] + count * step for x, step in self.counted().items()}
         if self.targets:
-            result |= site.unpacked(self.rows.last())
+            result |= self.last()
         self.filled.assign(arrays)  # last: nothing may fail after it
         return self.taken(result)
 
-    def _step(self, carried: Any, xs: Any) -> tuple[Any, Any]:
-        """Return the carry after a round, and no row."""
+    def last(self) -> dict[str, Any]:
+        """Return what the last row gives the names of the loop."""
+        raise NotImplementedError
+
+    def one(self, carried: Any, k: Any, row: Any) -> tuple[Any, ...]:
+        """Return the carry after the round `k`, which is given a row."""
         values, arrays, *broken = carried
         variables = self.given(values)
         for name, by in self.counted().items():
-            variables[name] = WHOLE(xs[-1]) * by + self.known[name]
-        row = self.rows.row(xs[: len(self.rows.arrays)])
+            variables[name] = WHOLE(k) * by + self.known[name]
         if not broken:
             after, written, _ = self.round(variables, arrays, row)
-            return (after, written), None
+            return after, written
 
         def leave(given: Any) -> Any:
             return values, list(given), True
@@ -355,4 +260,66 @@ class _Loop(_Body):
             after, written, kind = self.round(variables, given, row)
             return after, written, kind == 1
 
-        return tuple(choose_between(broken[0], leave, go_on, list(arrays))), None
+        return tuple(choose_between(broken[0], leave, go_on, list(arrays)))
+
+
+class _Rows(_For):
+    """A `for` over rows of arrays."""
+
+    def __init__(self, site: Site, rows: RowsOf, known: dict[str, Any]) -> None:
+        self.rows = rows
+        super().__init__(site, known)
+        self.filled.check_unseen(rows.sources)
+        if not site.filled.isdisjoint(site.targets) and any(x.ndim > 1 for x in rows.arrays):
+            raise NotRecorded("it writes to the rows that it goes over")
+        if self.targets and site.breaks:
+            raise NotRecorded(f"{self.targets[0]} is read after a loop that may break")
+
+    def outcome(self) -> Any:
+        """Record the loop; return the values that the variables have after it."""
+        count, label = self.rows.count, self.label
+        numbers = [np.arange(count)] if self.counted() else []
+        init, rows = leaves_of(self.begun(), label), leaves_of([*self.rows.arrays, *numbers], label)
+        outcome = recorded_loop(label, self._step, init, rows, count, check_rounds)
+        if isinstance(outcome, NotTraced):
+            raise outcome.error
+        carried, stacked = outcome
+        found = {x: form.rows(stacked[x], count) for x, form in self.packed.items()}
+        made = self.ended(carried, count)
+        if "" in found:
+            return found[""]
+        for name, elements in found.items():
+            self.known[name] += elements
+        return made
+
+    def last(self) -> dict[str, Any]:
+        return self.site.unpacked(self.rows.last())
+
+    def _step(self, carried: Any, xs: Any) -> tuple[Any, Any]:
+        """Return the carry after a round, and no row."""
+        arrays = self.rows.arrays
+        with bounded(*[(x, whole_bounds(y)) for x, y in zip(xs, arrays, strict=False)]):
+            carry = self.one(carried, xs[-1], self.rows.row(xs[: len(arrays)]))
+        return carry, {x: form.leaves for x, form in self.packed.items()}
+
+
+class _Ranged(_For):
+    """A `for` over a range whose bounds have no values."""
+
+    def __init__(self, site: Site, span: Span, known: dict[str, Any]) -> None:
+        self.span = span
+        super().__init__(site, known)
+        if self.targets:
+            raise NotRecorded(f"{self.targets[0]} is read after a loop that may have no round")
+        if site.handed_out:
+            raise NotRecorded("it appends to a list, and the number of rounds is not known")
+
+    def outcome(self) -> Any:
+        """Record the loop; return the values that the variables have after it."""
+        outcome = recorded_span(self.label, self.span, self.one, self.begun())
+        if isinstance(outcome, NotTraced):
+            raise outcome.error
+        made = self.ended(outcome, self.span.count)
+        if self.span.most is None:
+            _note_repeats()
+        return made

@@ -13,10 +13,11 @@ from fungrad.reading.computing import FRAMES, PURE, WRITING, check_strict
 from fungrad.reading.computing import METHODS as COMPUTING_METHODS
 from fungrad.reading.filling import filled_names
 from fungrad.reading.libraries import may_need
-from fungrad.reading.nodes import walk
+from fungrad.reading.nodes import copied, walk
 from fungrad.reading.scope import UNKNOWN, Scope
-from fungrad.reading.sites import Origin
+from fungrad.reading.sites import NotRecorded, Origin
 from fungrad.reading.source import Definition
+from fungrad.reading.special import Operators
 from fungrad.reading.statements import Statements
 
 __all__ = ["Rewriter", "rewritten", "strictly_rewritten", "with_constants"]
@@ -42,8 +43,12 @@ COMPUTING = frozenset(
 def rewritten(node: Definition, function: FunctionType) -> tuple[Definition, dict[str, Any]]:
     """Return the definition of a function with what it needs put in, and the objects of the constants in that."""
     nodes = walk(node)
-    rewriter = Rewriter(Scope(nodes, function), filled_names(nodes), Origin(function))
-    return _visited(rewriter, node, nodes), rewriter.constants
+    scope = Scope(nodes, function)
+    rewriter = Rewriter(scope, filled_names(nodes), Origin(function))
+    node = _visited(rewriter, node, nodes)
+    if scope.special_methods:
+        Operators(scope.special_methods, rewriter.hook).generic_visit(node)
+    return node, rewriter.constants
 
 
 def strictly_rewritten(
@@ -104,6 +109,7 @@ class Rewriter(Statements):
         self.scope = scope
         self.filled = filled
         self.strict = strict
+        self.generator: ast.AST | None = None  # one whose elements a function takes at once
         self.shows = False  # whether what is written goes to a person: it asks for no values
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
@@ -112,17 +118,27 @@ class Rewriter(Statements):
         self.shows = shows
         return node
 
-    def computes(self, node: ast.AST) -> bool:
-        """Whether an expression does nothing but compute; bodies of loops and branches check that as they run."""
+    def computes(self, node: ast.AST, known: bool = False) -> bool:
+        """Whether an expression does nothing but compute; bodies of loops and branches check that as they run, unless `known`."""
         for each in walk(node):
             if isinstance(each, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom):
                 return False
-            if isinstance(each, ast.Call) and not self.strict:
+            if isinstance(each, ast.Call) and (known or not self.strict):
                 target = self.scope.object_of(each.func)
                 method = target is UNKNOWN and isinstance(each.func, ast.Attribute)
                 if not ((method and each.func.attr in COMPUTING_METHODS) or _computes(target)):  # type: ignore[attr-defined]
                     return False
         return True
+
+    def strictly(self, node: ast.expr) -> ast.expr | None:
+        try:
+            check_strict([ast.Expr(node)])
+        except NotRecorded:
+            return None
+        rewriter = Rewriter(self.scope, self.filled, self.origin, strict=True)
+        rewriter.constants = self.constants
+        made: ast.expr = rewriter.visit(copied(node))
+        return made
 
     # Calls
 
@@ -134,6 +150,8 @@ class Rewriter(Statements):
         takes_functions = _takes_functions(target)
         creates = id(target) in CREATING
         shows, self.shows = self.shows, self.shows or _shows(node.func)
+        if is_one_of(target, *_USING_UP) and len(node.args) == 1 and not node.keywords:
+            self.generator = node.args[0]
         self.generic_visit(node)
         self.shows = shows
         if self.strict:
@@ -285,10 +303,13 @@ class Rewriter(Statements):
             node.elts = [self._new(x) for x in node.elts]
         return node
 
-    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
-        self._comprehension(node)
+    def visit_ListComp(self, node: ast.ListComp) -> Any:
+        made = self.as_loop(node)
         node.elt = self._new(node.elt)
-        return node
+        return made
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> Any:
+        return self.as_loop(node) if node is self.generator else self._comprehension(node)
 
     def visit_Dict(self, node: ast.Dict) -> ast.AST:
         self.generic_visit(node)
@@ -307,6 +328,9 @@ def _computes(target: Any) -> bool:
     name = getattr(target, "__name__", "")
     return module in ("math", "cmath") or (computing and name not in WRITING)
 
+
+_USING_UP = (all, any, list, max, min, sorted, sum, tuple)
+"""Functions that take all elements of what they go over."""
 
 _COMPUTING = ("numpy.", "fungrad.numpy.", "fungrad.scipy.linalg.", "fungrad.scipy.special.")
 """Packages whose functions do nothing but compute, except for those in `WRITING`."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.tracer import Tracer, current_trace
+from fungrad.reading.registry import HOOKS
 from fungrad.reading.symbols import is_symbolic
 
 __all__ = ["Rows", "rows"]
@@ -25,6 +26,9 @@ class Rows:
         self.options = options
 
     def __iter__(self) -> Iterator[Any]:
+        if self.kind is range:
+            numbers: Iterator[Any] = HOOKS["numbers"](self.parts)
+            return numbers
         return iter(self.kind(*self.parts, **self.options))
 
     def __reversed__(self) -> Iterator[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import collections
 import functools
 from collections.abc import Iterator, Sequence
 from types import FunctionType
@@ -11,6 +12,7 @@ from typing import Any
 from fungrad.core.config import check_exprs
 from fungrad.core.errors import FungradError
 from fungrad.core.tracer import forgive
+from fungrad.reading.appending import APPENDED, appends_to, is_fresh
 from fungrad.reading.filling import filled_names
 from fungrad.reading.liveness import Live
 from fungrad.reading.nodes import children, walk
@@ -48,6 +50,18 @@ class Origin:
         body = [ast.Expr(node.body)] if isinstance(node, ast.Lambda) else node.body
         return {place_of(x.node): x for x in _placed(body, self.code.co_name)}
 
+    @functools.cached_property
+    def comprehensions(self) -> dict[tuple[str, int, int], Placed]:
+        """The comprehensions as the loops that they are, by their kind, line and column."""
+        node, _ = definition_of(self.code, self.module)
+        found = (x for x in walk(node) if isinstance(x, ast.ListComp | ast.GeneratorExp))
+        return {place_of(x): _comprehension(x, self.code.co_name) for x in found}
+
+    @functools.cached_property
+    def filled(self) -> frozenset[str]:
+        """The variables whose arrays are written to anywhere in it."""
+        return filled_names(walk(definition_of(self.code, self.module)[0]))
+
 
 class Placed:
     """A loop or branch as it is written.
@@ -57,6 +71,8 @@ class Placed:
     after
         The statements that run after it up to the end of the function, or of the body of the loop around it; None if it
         stands in a `with` or `try`, which must not be left by another way.
+    before
+        The statements before it in its block.
     in_loop
         Whether there is a loop around it.
     name
@@ -70,6 +86,7 @@ class Placed:
     def __init__(
         self,
         node: Any,
+        before: Sequence[ast.stmt],
         after: list[ast.stmt] | None,
         in_loop: bool,
         name: str,
@@ -77,6 +94,7 @@ class Placed:
         shared: frozenset[str],
     ) -> None:
         self.node = node
+        self.before = before
         self.after = after
         self.in_loop = in_loop
         self.name = name
@@ -101,7 +119,7 @@ def _placed(body: Sequence[ast.stmt], name: str) -> Iterator[Placed]:
         for k, node in enumerate(block):
             rest = None if after is None else [*block[k + 1 :], *after]
             if isinstance(node, ast.For | ast.While | ast.If):
-                yield Placed(node, rest, in_loop, name, live, shared)
+                yield Placed(node, block[:k], rest, in_loop, name, live, shared)
             if isinstance(node, ast.FunctionDef):
                 yield from _placed(node.body, node.name)
             elif isinstance(node, ast.If):
@@ -113,6 +131,15 @@ def _placed(body: Sequence[ast.stmt], name: str) -> Iterator[Placed]:
                     waiting.append((getattr(node, field, []), None, in_loop))
                 for each in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
                     waiting.append((each.body, None, in_loop))
+
+
+def _comprehension(node: ast.ListComp | ast.GeneratorExp, name: str) -> Placed:
+    """Return a comprehension as a loop that hands out its elements."""
+    target = ast.copy_location(ast.Name(APPENDED, ast.Store()), node.elt)
+    element = ast.copy_location(ast.Assign([target], node.elt), node.elt)
+    first = node.generators[0]
+    made = ast.For(first.target, first.iter, [element], [])
+    return Placed(ast.copy_location(made, node), (), None, False, name, Live(()), frozenset())
 
 
 _WORK = {
@@ -146,7 +173,14 @@ class Site:
     @functools.cached_property
     def placed(self) -> Placed:
         """The statement as it is written."""
+        if self.place[0] in ("ListComp", "GeneratorExp"):
+            return self.origin.comprehensions[self.place]
         return self.origin.placed[self.place]
+
+    @property
+    def handed_out(self) -> Sequence[str]:
+        """The lists that a loop appends to; "" is that of a comprehension."""
+        return [""] if self.place[0] in ("ListComp", "GeneratorExp") else [*self.appended]
 
     @functools.cached_property
     def names(self) -> tuple[str, ...]:
@@ -190,6 +224,23 @@ class Site:
     def breaks(self) -> bool:
         """Whether the body of a loop may end it."""
         return exits_by(self.placed.node.body, ast.Break)
+
+    @functools.cached_property
+    def appended(self) -> dict[str, ast.stmt]:
+        """The lists that each round appends to once, with the statement that does."""
+        placed = self.placed
+        node = placed.node
+        if not isinstance(node, ast.For) or exits(node.body):
+            return {}
+        found = {}
+        mentions = collections.Counter(x.id for x in walk(node) if isinstance(x, ast.Name))
+        for each in node.body:
+            name = appends_to(each)
+            if name is None or mentions[name] > 1 or name in placed.shared:
+                continue
+            if is_fresh(name, placed.before) and not placed.live.is_captured(name):
+                found[name] = each
+        return found
 
     @functools.cached_property
     def work(self) -> int:

@@ -126,7 +126,7 @@ def _of_numpy(module: Any, name: str, home: str) -> Callable[[], Function]:
 
 _BUILTIN = (
     *("all", "any", "complex", "float", "format", "getattr", "hasattr", "int", "isinstance"),
-    *("max", "min", "repr", "round", "sorted", "str", "type"),
+    *("max", "min", "repr", "round", "sorted", "str", "sum", "type"),
 )
 """Functions and types of Python that take what is traced only by a stand-in."""
 

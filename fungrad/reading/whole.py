@@ -14,7 +14,7 @@ from fungrad.core.expr import Expr
 from fungrad.core.types import ArrayType
 from fungrad.reading.sites import NotRecorded
 
-__all__ = ["check_whole_numbers"]
+__all__ = ["LIMIT", "RULES", "Bounds", "check_whole_numbers", "whole_bounds"]
 
 Bounds = tuple[int, int]
 
@@ -24,7 +24,13 @@ LARGE = 1 << 31
 LIMIT = 1 << 62
 
 
-def check_whole_numbers(expr: Expr, carries: slice, rows: Sequence[Any], count: int) -> None:
+def check_whole_numbers(
+    expr: Expr,
+    carries: slice,
+    rows: Sequence[Any],
+    count: int,
+    captured: Sequence[Bounds | None] = (),
+) -> None:
     """Raise `NotRecorded` if a Python whole number in a body might not fit into 64 bits.
 
     Parameters
@@ -37,6 +43,8 @@ def check_whole_numbers(expr: Expr, carries: slice, rows: Sequence[Any], count: 
         The arrays that the loop goes over.
     count
         The number of rounds.
+    captured
+        The bounds of what the body captures, as far as they are known.
     """
     types = expr.input_types
     of_carries = range(*carries.indices(len(types)))
@@ -45,6 +53,7 @@ def check_whole_numbers(expr: Expr, carries: slice, rows: Sequence[Any], count: 
         return
     first = carries.stop
     of_rows = {expr.inputs[first + i]: _of_array(x) for i, x in enumerate(rows)}
+    of_rows |= {v: x for v, x in zip(expr.inputs, captured, strict=False) if x is not None}
     outputs = [expr.outputs[i - carries.start] for i in whole]
     near = _bounds(expr, {**of_rows, **{expr.inputs[i]: (-LARGE, LARGE) for i in whole}}, outputs)
     far = _bounds(
@@ -62,9 +71,14 @@ def _is_python(type_: ArrayType) -> bool:
 
 
 def _of_array(x: Any) -> Bounds:
+    return whole_bounds(x) or (-LARGE, LARGE)
+
+
+def whole_bounds(x: Any) -> Bounds | None:
+    """Return the least and the greatest of an array of whole numbers, if it has values."""
     if type(x) is np.ndarray and x.size and x.dtype.kind in "iub":
         return int(x.min()), int(x.max())
-    return -LARGE, LARGE
+    return None
 
 
 def _bounds(expr: Expr, given: dict[int, Bounds], outputs: Sequence[int]) -> list[Bounds]:

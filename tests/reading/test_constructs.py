@@ -73,6 +73,20 @@ def conditional(x):
     return x * x if x > 0 else -x
 
 
+def squared(x):
+    return math.exp(x) ** 2
+
+
+def lessened(x):
+    if x < -10:
+        return x
+    return x - 1
+
+
+def conditional_calls(x):
+    return squared(x) if x > 0 else lessened(x)
+
+
 def matched(x):
     match x:
         case _ if x > 0:
@@ -133,6 +147,30 @@ def skipped(x):
     return y
 
 
+def as_often_as_computed(x):
+    y = x
+    for i in range(int(10 * x)):
+        y = y + np.sin(i * x)
+    return y
+
+
+def triangular(x):
+    y = np.zeros(20)
+    for i in range(20):
+        y[i] = x
+        for j in range(i):
+            y[i] += 0.1 * np.sin(y[j])
+    return y[-1]
+
+
+def quietly(x):
+    y = x
+    for i in range(50):
+        with np.errstate(divide="ignore"):
+            y = y + np.sin(i * x)
+    return y
+
+
 def short(x):
     y = x
     for _ in range(3):
@@ -148,6 +186,14 @@ def repeated(x):
 
 def comprehended(x):
     return sum([np.sin(i * x) for i in range(20)])
+
+
+def chosen_in_comprehension(x):
+    return sum([v * x if v * x > 1 else 0.0 for v in np.linspace(0.1, 1.9, 20)])
+
+
+def summed(x):
+    return sum(math.sin(i * x) for i in range(20))
 
 
 def appended(x):
@@ -257,6 +303,7 @@ ROWS = (
     ("`and`, `or`, `not`", logic, (2.0, -2.0), WAYS),
     ("`0 < x < 3`", chained, (2.0, -2.0), WAYS),
     ("`a if x > 0 else b`", conditional, (2.0, -2.0), WAYS),
+    ("`mine(x) if x > 0 else other(x)`", conditional_calls, (2.0, -2.0), WAYS),
     ("`match` with conditions", matched, (2.0, -2.0), ASKED),
     ("`match int(x)`", matched_value, (1.2, 2.2), ASKED),
     ("`assert x > 0`", asserted, (1.0, -2.0), (RAISED,) * 4),
@@ -265,10 +312,15 @@ ROWS = (
     ("`for i, (a, b) in enumerate(zip(...))`", enumerated, (1.0, 2.0), (LOOP,) * 4),
     ("`for` with `break`", left, (1.0, 30.0), (LOOP,) * 4),
     ("`for` with `continue`", skipped, (1.0, 30.0), (LOOP,) * 4),
+    ("`for j in range(i)` in a loop over `i`", triangular, (1.0, 2.0), (LOOP,) * 4),
+    ("`for i in range(int(x))`", as_often_as_computed, (1.23, 2.23), (LOOP, LOOP, LOOP, GUARD)),
+    ("`with np.errstate(...)` in a loop", quietly, (1.0, 2.0), (LOOP,) * 4),
     ("`for` of a few rounds", short, (1.0, 2.0), (UNROLLED,) * 4),
     ("`while x < 100`", repeated, (2.0, 20.0), (PYTHON, LOOP, LOOP, GUARD)),
-    ("comprehension", comprehended, (1.0, 2.0), (UNROLLED,) * 4),
-    ("`append` in a loop", appended, (1.0, 2.0), (UNROLLED,) * 4),
+    ("comprehension", comprehended, (1.0, 2.0), (LOOP,) * 4),
+    ("`[a if v > 1 else b for v in ...]`", chosen_in_comprehension, (1.0, 2.0), (LOOP,) * 4),
+    ("`sum(f(v) for v in ...)`", summed, (1.0, 2.0), (LOOP,) * 4),
+    ("`append` in a loop", appended, (1.0, 2.0), (LOOP,) * 4),
     ("`np.zeros(3)`, then filled", filled, (1.0, 2.0), (STEP,) * 4),
     ("`np.zeros(50)`, filled in a loop", filled_in_loop, (1.0, 2.0), (LOOP,) * 4),
     ("`y[1:] -= y[:-1]`", in_place, (1.0, 2.0), (STEP,) * 4),
@@ -318,7 +370,7 @@ def words_of(runs, column):
     once = len(runs) == 1 or column == "grad"  # which traces each call
     if not once:
         return GUARD if column.startswith("jit") else PARTED
-    if names["scan"] or names["while"]:
+    if names["scan"] or names["while"] or names["counted"]:
         return LOOP
     if names["cond"] or names["select"]:
         return CHOICE

@@ -130,7 +130,7 @@ class While(Pushing):
         cond = quiet(self.cond) if rerun else self.cond
         types = [*self.cond.expr.input_types[:c], *body.expr.input_types[len(of_body) :]]
         cond = widened(cond, types, range(c + n - b))
-        loop = shared(While, cond, body, (c, len(of_body)))
+        loop = self.replaced(cond=cond, body=body, counts=(c, len(of_body)))
         of_cond = [path[0] for path in paths[:c]]
 
         def run(*values: Any) -> Values:
@@ -160,7 +160,8 @@ class While(Pushing):
         cond = rearranged(self.cond, [*of_cond, *[c + i for i in carries]], [0])
         body = rearranged(self.body, [*of_body, *[b + i for i in carries]], carries)
         operands = [*of_cond, *[c + i for i in of_body], *[c + b + i for i in carries]]
-        return shared(While, cond, body, (len(of_cond), len(of_body))), operands, carries
+        counts = (len(of_cond), len(of_body))
+        return self.replaced(cond=cond, body=body, counts=counts), operands, carries
 
     def varies(self, batched: tuple[bool, ...], exactly: bool = False) -> list[bool]:
         return self._with_batch(batched, exactly)[1]
@@ -193,7 +194,7 @@ class While(Pushing):
             cond, body = _while_any(cond, body, len(of_cond), b_body, lending)
             loop = shared(While, cond, body, (0, sum(self.counts)))
             return loop(*of_cond, *of_body, running, *start)[1:]  # type: ignore[no-any-return]
-        loop = shared(While, cond, body, self.counts)
+        loop = self.replaced(cond=cond, body=body)
         return loop(*of_cond, *of_body, *start)  # type: ignore[no-any-return]
 
 

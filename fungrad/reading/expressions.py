@@ -1,0 +1,229 @@
+"""Truth values and conditional expressions in a definition: with a way that is taken where a condition is traced."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from fungrad.reading.nodes import Visitor, children, copied, walk
+from fungrad.reading.registry import HOOKS
+from fungrad.reading.sites import Origin, Site
+
+__all__ = ["RESULT", "ROWS", "TEST", "Expressions", "given", "is_pythons", "located", "name"]
+
+TEST, RESULT, ROWS = ".test", ".result", ".rows"
+"""Variables of a function that was read; no name of the user's begins like that."""
+
+
+class Expressions(Visitor):
+    """Rewrites conditions.
+
+    Parameters
+    ----------
+    origin
+        The function that they are of.
+    """
+
+    def __init__(self, origin: Origin) -> None:
+        self.origin = origin
+        self.constants: dict[str, Any] = {}
+        self.context: str | None = None
+        self.in_loop = False  # one that Python runs, of what is being rewritten
+        self.caught: frozenset[str] = frozenset()  # errors that a `try` around waits for
+        self.calls_only = False
+        """Whether variables cannot be added: to a comprehension, or a function that looks at its own."""
+        self.in_comprehension = False  # of a function that does not
+
+    def hook(self, name: str, *operands: ast.expr, at: ast.AST) -> ast.expr:
+        """Return the call of a function of `hooks`, which stands in the code as a constant."""
+        call = ast.Call(self.constant(name, HOOKS[name]), list(operands), [])
+        made: ast.expr = located(call, at)
+        return made
+
+    def constant(self, name: str, value: Any) -> ast.expr:
+        """Return what stands for an object in the text."""
+        key = f"\0fungrad.{name}"
+        self.constants[key] = value
+        # Python warns of texts that are called; of `key if key else key` it compiles the key alone.
+        text = ast.Constant(key)
+        return ast.IfExp(text, text, text)
+
+    def site(self, site: Site) -> ast.expr:
+        return self.constant(f"site{len(self.constants)}", site)
+
+    def computes(self, node: ast.AST, known: bool = False) -> bool:
+        """Whether an expression does nothing but compute, and may be computed where Python would not; `known`, by its text."""
+        return not any(isinstance(x, ast.Call | ast.NamedExpr | ast.Await) for x in walk(node))
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        plain = all(map(is_pythons, node.values)) or self.calls_only
+        plain = (
+            plain or len(node.values) > _OPERANDS or not all(map(self.computes, node.values[1:]))
+        )
+        self.generic_visit(node)
+        if plain:
+            return node
+        result = node.values[-1]
+        joins = "both" if isinstance(node.op, ast.And) else "either"
+        for value in reversed(node.values[:-1]):
+            taken = ast.NamedExpr(name(TEST, ast.Store()), value)
+            symbolic = self.hook("is_symbolic", taken, at=node)
+            later = ast.Lambda(no_arguments(), copied(result))
+            joined = self.hook(joins, name(TEST), later, at=node)
+            as_ever = ast.BoolOp(node.op, [name(TEST), result])
+            result = located(ast.IfExp(symbolic, joined, as_ever), node)
+        return result
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        plain = is_pythons(node.operand) or self.calls_only
+        self.generic_visit(node)
+        if plain or not isinstance(node.op, ast.Not):
+            return node
+        taken = ast.NamedExpr(name(TEST, ast.Store()), node.operand)
+        negated = self.hook("negated", name(TEST), at=node)
+        node.operand = located(name(TEST), node)
+        made = ast.IfExp(self.hook("is_symbolic", taken, at=node), negated, node)
+        return located(made, node)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        if is_truth(node) and not self.calls_only:
+            (constant,) = node.comparators
+            negated = ast.Constant(isinstance(node.ops[0], ast.IsNot))
+            return self.hook("is_truth", node.left, constant, negated, at=node)
+        if len(node.ops) == 1 or is_pythons(node) or self.calls_only:
+            return node
+        middle = [
+            ast.NamedExpr(name(f".between{i}", ast.Store()), x)
+            for i, x in enumerate(node.comparators[:-1])
+        ]
+        left: list[ast.expr] = [node.left, *[name(f".between{i}") for i in range(len(middle))]]
+        right: list[ast.expr] = [*middle, node.comparators[-1]]
+        parts: list[ast.expr] = [
+            located(ast.Compare(x, [op], [y]), node)
+            for x, op, y in zip(left, node.ops, right, strict=True)
+        ]
+        result = parts[-1]
+        for value in reversed(parts[:-1]):
+            taken = ast.NamedExpr(name(TEST, ast.Store()), value)
+            symbolic = self.hook("is_symbolic", taken, at=node)
+            later = ast.Lambda(no_arguments(), copied(result))
+            joined = self.hook("both", name(TEST), later, at=node)
+            as_ever = ast.BoolOp(ast.And(), [name(TEST), result])
+            result = located(ast.IfExp(symbolic, joined, as_ever), node)
+        return result
+
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
+        binds = any(
+            isinstance(x, ast.NamedExpr | ast.Yield | ast.YieldFrom | ast.Await) for x in walk(node)
+        )
+        if is_pythons(node.test) or binds or (self.calls_only and not self.in_comprehension):
+            self.generic_visit(node)
+            return node
+        computes = all(self.computes(x, known=True) for x in (node.body, node.orelse))
+        if self.in_comprehension or computes:
+            self.generic_visit(node)
+            if not computes:
+                return node
+            ways = [ast.Lambda(no_arguments(), copied(x)) for x in (node.body, node.orelse)]
+            if self.in_comprehension:  # where no variable can be added
+                return self.hook("one_of", node.test, *ways, at=node)
+            taken = ast.NamedExpr(name(TEST, ast.Store()), node.test)
+            node.test = located(name(TEST), node)
+            chosen = self.hook("chosen", name(TEST), *ways, at=node)
+            return located(ast.IfExp(self.hook("is_symbolic", taken, at=node), chosen, node), node)
+        return self._conditional(node)
+
+    def _conditional(self, node: ast.IfExp) -> ast.AST:
+        """Return a conditional expression that calls what may do more than compute: that is checked as its ways are traced."""
+        strict = [self.strictly(x) for x in (node.body, node.orelse)]
+        site = self.site(Site(self.origin, node))
+        self.generic_visit(node)
+        if None in strict:
+            return node
+        ways = [ast.Lambda(no_arguments(), x) for x in strict if x is not None]
+        taken = ast.NamedExpr(name(TEST, ast.Store()), node.test)
+        node.test = located(name(TEST), node)
+        asked = self.hook("attempt", site, name(TEST), *ways, at=node)
+        test = ast.BoolOp(ast.And(), [self.hook("is_symbolic", taken, at=node), given(asked)])
+        result = ast.Subscript(name(RESULT), ast.Constant(0), ast.Load())
+        return located(ast.IfExp(located(test, node), result, node), node)  # type: ignore[no-any-return]
+
+    def strictly(self, node: ast.expr) -> ast.expr | None:
+        """Return an expression with what checks that it does nothing but compute; None if its text tells otherwise."""
+        raise NotImplementedError
+
+
+_OPERANDS = 4
+"""How many operands ``and`` and ``or`` may have: each is written twice for each before it."""
+
+
+def no_arguments() -> ast.arguments:
+    """Return the parameters of a function that has none."""
+    return ast.arguments([], [], None, [], [], None, [])
+
+
+def name(of: str, context: ast.expr_context | None = None) -> ast.Name:
+    """Return a variable."""
+    return ast.Name(of, context or ast.Load())
+
+
+def given(asked: ast.expr) -> ast.expr:
+    """Return the question whether there is a result, which is kept."""
+    return ast.Compare(
+        ast.NamedExpr(name(RESULT, ast.Store()), asked), [ast.IsNot()], [ast.Constant(None)]
+    )
+
+
+def located(node: Any, at: Any) -> Any:
+    """Return a new node with the place of another, also for the new nodes in it."""
+    place = {name: getattr(at, name) for name in _PLACE}
+    waiting: list[Any] = [node]
+    while waiting:
+        each = waiting.pop()
+        each.__dict__.update(place)
+        waiting += [x for x in children(each) if "lineno" not in x.__dict__]
+    return node
+
+
+_PLACE = ("lineno", "col_offset", "end_lineno", "end_col_offset")
+
+
+_OF_TYPES = frozenset(["callable", "hasattr", "isinstance", "issubclass", "len"])
+_OF_SHAPES = frozenset(["dtype", "ndim", "shape", "size"])
+
+
+def is_truth(test: ast.expr) -> bool:
+    """Whether an expression asks whether something is True, or False."""
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Is | ast.IsNot):
+        return False
+    (constant, *others) = test.comparators
+    return not others and isinstance(constant, ast.Constant) and type(constant.value) is bool
+
+
+def is_pythons(test: ast.expr) -> bool:
+    """Whether a condition is about Python's objects, as far as its text tells: identity, membership, types, shapes, strings."""
+    if isinstance(test, ast.UnaryOp):  # of numbers it says nothing: `x < -1`
+        return isinstance(test.op, ast.Not) and is_pythons(test.operand)
+    if isinstance(test, ast.BoolOp):
+        return all(map(is_pythons, test.values))
+    if isinstance(
+        test, ast.Constant | ast.JoinedStr | ast.Lambda | ast.List | ast.Dict | ast.Tuple
+    ):
+        return True
+    if isinstance(test, ast.Call):
+        return isinstance(test.func, ast.Name) and test.func.id in _OF_TYPES
+    if isinstance(test, ast.Attribute):
+        return test.attr in _OF_SHAPES
+    if isinstance(test, ast.Subscript):
+        return is_pythons(test.value) and isinstance(test.value, ast.Attribute)
+    if is_truth(test):
+        return False
+    if isinstance(test, ast.Compare):
+        if any(isinstance(op, ast.Is | ast.IsNot | ast.In | ast.NotIn) for op in test.ops):
+            return True
+        sides = [test.left, *test.comparators]
+        if any(isinstance(x, ast.Constant) and isinstance(x.value, str | bytes) for x in sides):
+            return True
+        return any(is_pythons(x) and not isinstance(x, ast.Constant) for x in sides)
+    return False
