@@ -34,9 +34,12 @@ array([0.        , 1.38177329])
 """
 
 import importlib
+import sys
 from typing import Any
 
 import fungrad.numpy as numpy
+from fungrad.core.cached import as_html as _as_html
+from fungrad.core.cached import public_names as _public_names
 from fungrad.core.checks import CheckError
 from fungrad.core.config import checking
 from fungrad.core.errors import (
@@ -150,6 +153,10 @@ __all__ += ["stop_gradient"]
 _are_in("transforms.stop")
 __all__ += ["vmap"]
 _are_in("transforms.vmap")
+__all__ += ["laplace"]
+_are_in("uncertainty.laplace")
+__all__ += ["propagate"]
+_are_in("uncertainty.propagation")
 __all__ += ["Array"]
 _are_in("typing")
 __all__ += [
@@ -172,6 +179,8 @@ def _reader() -> Any:
 
 
 _provide_reader(_reader)
+_as_html.provide(lambda: importlib.import_module(f"{__name__}.show.html").as_html)
+_public_names.provide(lambda: sys.modules[__name__])
 
 
 def _sparse_matrices() -> Any:

@@ -92,6 +92,8 @@ from fungrad.transforms.jet import jet as jet
 from fungrad.transforms.jit import jit as jit
 from fungrad.transforms.stop import stop_gradient as stop_gradient
 from fungrad.transforms.vmap import vmap as vmap
+from fungrad.uncertainty.laplace import laplace as laplace
+from fungrad.uncertainty.propagation import propagate as propagate
 from fungrad.typing import Array as Array
 from fungrad import ad_checkpoint as ad_checkpoint
 from fungrad import conventions as conventions

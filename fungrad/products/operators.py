@@ -58,7 +58,7 @@ def linear_operator(
     >>> operator.shape, operator @ np.ones(3), operator.T @ np.ones(2)
     ((2, 3), array([3., 5.]), array([2., 4., 2.]))
     >>> lsmr(operator, np.array([3.0, 5.0]))[0].round(6)
-    array([0.857143, 1.071429, 0.952381])
+    array([0.857143, 1.285714, 0.571429])
     """
     check_callable(fun, "linear_operator")
     label = f"linear_operator({name_of(fun)})"
