@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType, ModuleType
 from typing import Any
 
+from fungrad.reading.special import special_methods
+
 __all__ = ["UNKNOWN", "Scope", "root"]
 
 UNKNOWN: Any = object()
@@ -41,6 +43,12 @@ class Scope:
             if isinstance(x, type) and not x.__module__.startswith(("numpy", "builtins")):
                 found |= {name for name, y in vars(x).items() if type(y) is property}
         return frozenset(found)
+
+    @functools.cached_property
+    def special_methods(self) -> frozenset[str]:
+        """The names of special methods to be read, of the classes that the function knows by a global or free name."""
+        free = [self._named(name) for name in self._free]
+        return special_methods([*self._globals.values(), *free])
 
     def object_of(self, node: ast.expr) -> Any:
         """Return the object that a name, or an attribute of a module or class, stands for now; else `UNKNOWN`."""
