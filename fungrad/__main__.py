@@ -1,4 +1,4 @@
-"""``python -m fungrad``: what a report of a fault needs. ``python -m fungrad explain NAME``: what an error means."""
+"""``python -m fungrad``: facts for a bug report. ``python -m fungrad explain NAME``: errors."""
 
 from __future__ import annotations
 

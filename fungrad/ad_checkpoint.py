@@ -1,4 +1,4 @@
-"""What is kept for the backward pass, and what is computed again. The names of `jax.ad_checkpoint`.
+"""Memory of the backward pass: values kept or recomputed. The names of `jax.ad_checkpoint`.
 
 >>> import numpy as np
 >>> import fungrad.numpy as fnp

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def split_arguments(
     label: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Arguments, list[Any]]:
-    """Return what an equation has to know of the arguments, and the leaves that are arrays, its operands.
+    """Return the equation's information about the arguments, and their array leaves, its operands.
 
     The other leaves are parameters of the equation, so they must be hashable.
     """
@@ -63,7 +63,7 @@ def pure_callback(
     vmap_method: str | None = None,
     **kwargs: Any,
 ) -> Any:
-    """Return what a Python function computes of its arguments, each time the program runs.
+    """Return the result of a Python function of the arguments, called each time the program runs.
 
     The function is taken to be pure: it may be called more often than written, or not at all if its
     results are not used. It runs on arrays, also where the arguments are traced, so it may use any library. It
@@ -128,7 +128,7 @@ def io_callback(
     ordered: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """Call a Python function for what it does and for its results, each time the program runs.
+    """Call a Python function for its effect and its results, each time the program runs.
 
     It is called exactly once for each time the line is reached, in the order of the program, also where its results are
     not used. It has no derivative.

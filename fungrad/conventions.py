@@ -1,4 +1,4 @@
-"""Whose conventions hold where NumPy's and JAX's differ: settings for programs that are written for JAX.
+"""Conventions of NumPy or JAX, where they differ: settings for programs written for JAX.
 
 All are NumPy's by default. Like other settings they hold in a `with` block, for the thread or task that enters it, or for the process, by
 `fungrad.config.update`; a jitted function has a program of its own for each choice.
@@ -102,7 +102,7 @@ def out_of_bounds(rules: str = "jax") -> AbstractContextManager[None]:
 
 
 def failures(outcome: str = "nan") -> AbstractContextManager[None]:
-    """Return a context in which a matrix that has no factors, or a system that has no solution, is an error, as in NumPy, or gives NaN.
+    """Return a context for matrices without factors or solutions: NaN, or an error, as in NumPy.
 
     With "nan", `cholesky`, `inv`, `solve`, `eigh`, `svd` and all others that would raise `LinAlgError` for the values they are given return NaN instead, of a stack
     for the matrices concerned alone; of singular systems the infinities and NaN of elimination that divides by zero, as in JAX. What does not depend on values, such as a

@@ -1,4 +1,4 @@
-"""Functions with derivative rules of their own, and what these rules are given."""
+"""Functions with custom derivative rules, and the arguments of these rules."""
 
 from __future__ import annotations
 

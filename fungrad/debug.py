@@ -32,7 +32,7 @@ __dir__ = __all__.copy
 
 @dataclasses.dataclass(frozen=True)
 class Print:
-    """What prints; equal for equal formats, so that a program with one is found again."""
+    """A printing callback; equal for equal formats, so that its program is found again."""
 
     format: str
 
@@ -144,7 +144,7 @@ def callback(
     partitioned: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """Call a Python function each time this is run, for what it does; its result is ignored.
+    """Call a Python function each time this is run, for its effect; its result is ignored.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ class Stop:
 
 
 def _to_show(variables: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the local variables that a program can hand on: arrays, trees of them, and what is hashable."""
+    """Return the local variables that a program can hand on: arrays, trees of them, and hashable values."""
     return {
         name: value
         for name, value in variables.items()

@@ -176,7 +176,7 @@ def default_backend() -> str:
 
 @api_boundary
 def default_device(device: Any) -> AbstractContextManager[None]:
-    """Return a context with another default device: where `device_put` takes what is on none.
+    """Return a context with another default device, where `device_put` places values on no device.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Functions that JAX programs call and that have little to do here: programs run at once, on one device."""
+"""JAX's functions about devices and scopes, which have little to do here."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def block_until_ready(x: T) -> T:
 
 
 def effects_barrier() -> None:
-    """Do nothing: what a program prints or calls has been done when it returns.
+    """Do nothing: a program's prints and calls are done when it returns.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def device_get(x: T) -> T:
 
 @contextlib.contextmanager
 def named_scope(name: str) -> Iterator[None]:
-    """Context, and decorator, that names a part of a program: `show.graph` draws it as one node where there are too many.
+    """Context, and decorator, that names a part of a program; `show.graph` may draw it as one node.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def _named_call(fun: Callable[..., Any], name: str | None) -> Callable[..., Any]
 
 @COMMON.documented
 def ensure_compile_time_eval() -> AbstractContextManager[None]:
-    """Context in which what is computed of arrays alone is computed at once, also in traced functions.
+    """Context in which computation on arrays alone runs at once, also in traced functions.
 
     That is so for functions of fungrad.numpy everywhere; here it is also so for what makes arrays of nothing, such
     as ``fungrad.numpy.zeros``. Values that a trace has can be asked for as outside.

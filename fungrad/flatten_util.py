@@ -24,7 +24,7 @@ tell_missing(globals())
 
 @COMMON.public
 def ravel_pytree(pytree: Any) -> tuple[Any, Partial]:
-    """Return the elements of all leaves as one vector, and the function that makes the tree of such a vector.
+    """Return the elements of all leaves as one vector, and the function from such vectors to trees.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Partial]:
 
 
 def _lost(leaves: Sequence[Any], dtype: np.dtype[Any]) -> dict[int, Any]:
-    """Return what leaves of integers lose when they become `dtype`, by the numbers of those that lose something."""
+    """Return the integer leaves that lose precision as `dtype`, by number."""
     lost = {}
     for i, x in enumerate(leaves):
         if type(x) is not Tracer and x.dtype.kind in "iu" and dtype.kind not in "iu":
@@ -88,7 +88,7 @@ def _lost(leaves: Sequence[Any], dtype: np.dtype[Any]) -> dict[int, Any]:
 
 
 class _Unravel:
-    """What makes the tree of a vector; equal if the trees are alike, so it can be part of the structure of another."""
+    """Function from a vector to a tree; equal for equal trees, so it can be part of a structure."""
 
     __slots__ = ("dtype", "dtypes", "shapes", "structure")
 

@@ -35,7 +35,7 @@ LEAST_SUM = 1000 * float(np.finfo(np.float32).eps)
 
 
 class ResizeMethod(enum.Enum):
-    """What the elements between those of an image are taken to be; functions take it by name as well.
+    """Interpolation between the elements of an image; functions take it by name as well.
 
     ========================  =================================================================================
     `NEAREST`                 the nearest element; ``"nearest"``
@@ -119,13 +119,13 @@ _KERNELS: dict[ResizeMethod, Kernel] = {
     ResizeMethod.CUBIC_PYTORCH: _cubic(-0.75),
 }
 _BEYOND = 2
-"""How many elements beyond each edge weigh something in PyTorch's cubic interpolation: its kernel's radius."""
+"""Radius of PyTorch's cubic interpolation, in elements beyond each edge."""
 
 
 def _weights(
     size: int, count: int, scale: Any, shift: Any, method: ResizeMethod, antialias: bool
 ) -> Any:
-    """Return the weights, of shape ``(count, size)``, of the `size` elements of an axis in each of `count` new ones.
+    """Return the weights, shape ``(count, size)``, of an axis' elements in each of `count` new ones.
 
     A place x of the image is at ``x * scale + shift`` of the result; an element's centre is half a unit behind its index.
     """
@@ -263,7 +263,7 @@ def scale_and_translate(
     antialias: bool = True,
     precision: object = None,
 ) -> Array:
-    """Return an image, scaled and moved: what was at x along an axis is at ``x * scale + translation``.
+    """Return an image, scaled and moved: x along an axis goes to ``x * scale + translation``.
 
     The centre of element i is at i + 1/2. Where there is no image, the result is 0. It is differentiable in the image, in
     `scale` and in `translation`.

@@ -16,7 +16,7 @@ __dir__ = __all__.copy
 
 @contextlib.contextmanager
 def checking_leaks() -> Iterator[None]:
-    """Raise `LeakedTracerError` at the end of the block if a tracer outlives the function that was traced in it.
+    """Raise `LeakedTracerError` at the end of the block if a tracer outlives its traced function.
 
     Such a tracer holds on to the memory of its trace, and can only be an error when used. Slow: all objects of
     the process are looked through.

@@ -72,7 +72,7 @@ def _number_of_segments(name: str, ids: Any, count: Any) -> int:
 
 
 def _identity(kind: str, dtype: np.dtype[Any]) -> Any:
-    """Return what leaves any number as it is when the two are combined."""
+    """Return the identity of a kind of combination."""
     if kind in ("add", "mul"):
         return kind == "mul"
     if kind_of(dtype) == "b":
@@ -84,7 +84,7 @@ def _identity(kind: str, dtype: np.dtype[Any]) -> Any:
 
 
 class Segments(Protocol):
-    """What combines the elements of each segment."""
+    """Combination of the elements of each segment."""
 
     def __call__(
         self,

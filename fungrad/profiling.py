@@ -1,4 +1,4 @@
-"""Where the time goes: what was traced, rewritten, compiled and run, and why something was traced again."""
+"""Profiles: times of tracing, rewriting, compiling and running, and reasons for tracing again."""
 
 from __future__ import annotations
 
@@ -22,17 +22,20 @@ MOST = 1_000_000
 
 
 class Time(NamedTuple):
-    """What took time, in all of its calls."""
+    """Time of one kind of work, over all of its calls."""
 
     kind: str
-    """"trace", "rewrite", "jit" (a new type of arguments: all that was done for it), "compile", "kernels", "call", "library" or "kernel"."""
+    """Kind of work: "trace", "rewrite", "jit", "compile", "kernels", "call", "library" or "kernel".
+
+    "jit" is everything done for a new type of arguments.
+    """
     name: str
     line: str
     """Of a call of a library's function or a kernel, the line of the function that it was recorded at."""
     calls: int
     seconds: float
     own: float
-    """The time without that of what else is in the table and happened meanwhile."""
+    """The time without that of other rows of the table that ran within it."""
     longest: float
 
 
@@ -56,7 +59,7 @@ _COLUMNS = (
 
 
 class Decision(NamedTuple):
-    """What was decided about the kernels of a program that has run."""
+    """Decision about the kernels of a program that has run."""
 
     program: str
     why: str
@@ -82,13 +85,13 @@ class _Notes:
         self.events.append(event)
 
     def run(self, program: Program, xp: ModuleType, arguments: Sequence[Any]) -> list[Any]:
-        """Run a program, and take note of what it calls."""
+        """Run a program, and note its calls."""
         self.programs.add(program)
         return run_timed(program, xp, arguments)
 
 
 class Profile:
-    """What happened in a block, made by `profile`.
+    """Record of a block, made by `profile`.
 
     Attributes
     ----------
@@ -102,7 +105,7 @@ class Profile:
 
     @property
     def events(self) -> list[Event]:
-        """What took time, in the order in which it ended."""
+        """Timed work, in the order in which it ended."""
         return self._notes.events
 
     def __enter__(self) -> Self:
@@ -138,7 +141,7 @@ class Profile:
 
     @property
     def traced(self) -> list[Traced]:
-        """The jitted functions that were traced, and why: in what a call differed from the nearest known one."""
+        """The jitted functions that were traced, with the difference to the nearest known call."""
         return [
             Traced(e.name, e.about["why"], e.end - e.start)
             for e in self.events
@@ -147,16 +150,16 @@ class Profile:
 
     @property
     def decisions(self) -> list[Decision]:
-        """The programs that have run, and whether they have kernels: if not, what these would spare beside what making them takes."""
+        """The programs that have run, with their kernels, or the gain and cost of these."""
         programs = sorted(self._notes.programs, key=operator.attrgetter("label"))
         return [Decision(program.label, why) for program in programs for why in program.decisions]
 
     def table(self) -> Table[Time]:
-        """Return what took time, that with most time of its own first."""
+        """Return the times, the largest own time first."""
         return _table(self.events, self.traced, self._notes.dropped)
 
     def trace(self, path: str | os.PathLike[str]) -> None:
-        """Write a file for https://ui.perfetto.dev or chrome://tracing: one bar for each event, in a row for each thread."""
+        """Write a trace for https://ui.perfetto.dev or chrome://tracing, with one row for each thread."""
         process = os.getpid()
         events: list[dict[str, Any]] = [
             _meta("process_name", process, 0, "fungrad"),
@@ -181,7 +184,7 @@ class Profile:
         self.table().print()
 
     def __rich__(self) -> Any:
-        """Return what rich prints."""
+        """Return the table for rich."""
         return self.table().__rich__()
 
     def __str__(self) -> str:
@@ -234,7 +237,7 @@ def _with_own_time(events: Sequence[Event]) -> Iterator[tuple[Event, float]]:
 
 
 def profile() -> contextlib.AbstractContextManager[Profile]:
-    """Return a context in which it is noted what takes time, and why jitted functions are traced.
+    """Return a context that records times, and why jitted functions are traced.
 
     Returns
     -------

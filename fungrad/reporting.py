@@ -1,4 +1,4 @@
-"""What ``python -m fungrad`` prints: where fungrad runs, whether it works there, and what its errors mean."""
+"""Output of ``python -m fungrad``: the installation, a check that it works, meanings of errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from fungrad.transforms.vmap import vmap
 
 
 def show_config() -> None:
-    """Print the versions of what fungrad stands on, whether kernels are compiled, and where they are kept; for reports of faults.
+    """Print versions of dependencies, whether and where kernels are compiled and kept, for bug reports.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def show_config() -> None:
 
 
 def report() -> int:
-    """Print versions, devices, threads, caches and settings, and check that fungrad works; return 1 if it does not."""
+    """Print versions, devices, threads, caches and settings, and check fungrad; return 1 if it fails."""
     print(platform.platform())
     show_config()
     for backend in ("cpu", "gpu"):
@@ -94,7 +94,7 @@ def _gradient(x: Any) -> Any:
 
 
 def _checks() -> dict[str, Callable[[], Any]]:
-    """Return what must give the derivative of ``x sin(x)``, by name."""
+    """Return checks by name, each of the derivative of ``x sin(x)``."""
     checks: dict[str, Callable[[], Any]] = {
         "gradient": lambda: _gradient(_X),
         "vmap": lambda: vmap(grad(lambda x: fnp.sin(x) * x))(_X),
@@ -120,7 +120,7 @@ def _jitted(when: str) -> Any:
 
 
 def _passes(name: str, check: Callable[[], Any]) -> bool:
-    """Print what comes of a check, and how long it takes; return whether it is right."""
+    """Print the result of a check, and its time; return whether it is right."""
     start = time.perf_counter()
     try:
         np.testing.assert_allclose(check(), _SLOPE, rtol=1e-12)
@@ -132,7 +132,7 @@ def _passes(name: str, check: Callable[[], Any]) -> bool:
 
 
 def explanations() -> dict[str, str]:
-    """Return the sections about errors by their headings: docs/errors.md, which an installed fungrad has beside this file."""
+    """Return the sections of docs/errors.md by their headings; an installed fungrad has it beside this."""
     here = Path(__file__).parent
     page = next(p for p in (here / "errors.md", here.parent / "docs" / "errors.md") if p.exists())
     _, *sections = re.split(r"^## ", page.read_text("utf-8"), flags=re.MULTILINE)
@@ -140,7 +140,7 @@ def explanations() -> dict[str, str]:
 
 
 def _about(message: str, known: Mapping[str, str]) -> list[str]:
-    """Return the headings of the sections, two at most, that hold the most of the words of a message, and at least half of them."""
+    """Return the headings, at most two, of the sections with most of a message's words, at least half."""
     words = set(re.findall(r"[a-z_]{3,}", message.lower()))
     held = {
         title: sum(word in f"{title} {text}".lower() for word in words)
@@ -151,7 +151,7 @@ def _about(message: str, known: Mapping[str, str]) -> list[str]:
 
 
 def explain(about: str | BaseException | type[BaseException] = "") -> None:
-    """Print the usual cause of an error, and what to write, as ``python -m fungrad explain`` does.
+    """Print the usual cause of an error, and its fix, as ``python -m fungrad explain`` does.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ _MORE = re.compile(r"python -m fungrad explain (\w+)")
 
 
 def print_sections(name: str) -> int:
-    """Print the sections whose headings hold a name, or those that say most of its words, or all headings; return 1 if there is none.
+    """Print the sections whose headings hold a name, or match it best; return 1 if there is none.
 
     The name may be a message.
     """

@@ -1,4 +1,4 @@
-"""What can be switched on and off: within a `with` block, or for the whole process with `config.update`.
+"""Settings, switched within a `with` block, or for the whole process with `config.update`.
 
 A block is for the thread or task that enters it. The environment variables FUNGRAD_DISABLE_JIT, FUNGRAD_DEBUG_NANS,
 FUNGRAD_DEBUG_INFS, FUNGRAD_LOG_COMPILES, FUNGRAD_EXPLAIN_CACHE_MISSES, FUNGRAD_STRICT_CONVERSIONS,
@@ -154,7 +154,7 @@ config = Config()
 
 
 def disable_jit(disable: bool = True) -> AbstractContextManager[None]:
-    """Return a context in which jitted functions run as plain Python, and so do loops and branches of `lax`.
+    """Return a context in which jitted functions, loops and branches of `lax` run as plain Python.
 
     So ``print`` and debuggers see values, line by line, except for what `vmap` maps over.
 
@@ -214,7 +214,7 @@ def debug_infs(new_val: bool = True) -> AbstractContextManager[None]:
 
 
 def log_compiles(new_val: bool = True) -> AbstractContextManager[None]:
-    """Return a context in which `jit` logs what it compiles, and how long that takes.
+    """Return a context in which `jit` logs compilations and their times.
 
     The logger of the standard library's `logging` is "fungrad", the level WARNING.
 
@@ -233,7 +233,7 @@ def log_compiles(new_val: bool = True) -> AbstractContextManager[None]:
 
 @COMMON.documented
 def explain_cache_misses(new_val: bool = True) -> AbstractContextManager[None]:
-    """Return a context in which `jit` logs why it traces: in what a call differs from the nearest known one.
+    """Return a context in which `jit` logs why it traces: the difference to the nearest known call.
 
     The logger of the standard library's `logging` is "fungrad", the level WARNING.
 
@@ -252,7 +252,7 @@ def explain_cache_misses(new_val: bool = True) -> AbstractContextManager[None]:
 
 
 def strict_conversions(new_val: bool = True) -> AbstractContextManager[None]:
-    """Return a context in which lines are reported that may cut a derivative or take another branch unnoticed.
+    """Return a context that reports lines which may cut a derivative or take a wrong branch unnoticed.
 
     Reported is, as a `StrictConversionWarning` once for each line: ``float(x)``, ``complex(x)``, ``x.item()`` and ``x.tolist()``
     of what depends on an argument that is differentiated by; and, under every transformation, ``isinstance(x, C)``, class patterns
@@ -273,7 +273,7 @@ def strict_conversions(new_val: bool = True) -> AbstractContextManager[None]:
 
 
 def strict_dependence(new_val: bool = True) -> AbstractContextManager[None]:
-    """Return a context in which a result that does not depend on what it is differentiated by is an error.
+    """Return a context in which a result independent of the differentiated arguments is an error.
 
     The `LostDerivativeError` names the leaves of the arguments that have no part in the result. It is raised by `grad`,
     `value_and_grad`, `vjp`, `jvp`, `linearize`, `jet`, and what is made of them; so derivatives of derivatives that are constant are
@@ -317,7 +317,7 @@ def reading(enabled: bool = True) -> AbstractContextManager[None]:
 
 @COMMON.documented
 def debug_key_reuse(new_val: bool = True) -> AbstractContextManager[None]:
-    """Return a context in which it is an error to draw random numbers from a key that some have been drawn from.
+    """Return a context in which drawing random numbers twice from one key is an error.
 
     The `KeyReuseError` names both lines. Checked are typed keys (`fungrad.random.key`), by their value, when programs run: in
     loops too, and for each of the keys that `vmap` maps over. `fungrad.random.split` uses a key as drawing does;

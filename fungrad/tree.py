@@ -134,7 +134,7 @@ def structure(tree: Any, is_leaf: IsLeaf = None) -> TreeDef:
 
 @public
 def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
-    """Apply a function to each leaf of a tree, with what other trees have in its place.
+    """Apply a function to each leaf of a tree, with the subtrees of other trees in its place.
 
     Parameters
     ----------

@@ -187,7 +187,7 @@ def is_tree_node(typ: type) -> bool:
 
 
 def _level(tree: Any) -> tuple[tuple[Any, ...], Any, list[Hashable]] | None:
-    """Return the children of a node, what else it is made of, and the keys of the children; None of a leaf."""
+    """Return the children of a node, its static data, and the keys of the children; None of a leaf."""
     if not is_tree_node(type(tree)) and optree.all_leaves([tree], namespace=paths.NAMESPACE):
         return None
     aux: Any
@@ -205,14 +205,14 @@ class _Registry:
         return "<fungrad.tree_util.default_registry>"
 
     def flatten_one_level(self, tree: Any) -> tuple[tuple[Any, ...], Any] | None:
-        """Return the children of a node and what else it is made of; None of a leaf."""
+        """Return the children of a node and its static data; None of a leaf."""
         level = _level(tree)
         return level if level is None else level[:2]
 
     def flatten_one_level_with_keys(
         self, tree: Any
     ) -> tuple[tuple[tuple[Hashable, Any], ...], Any] | None:
-        """Return the children of a node with their keys and what else it is made of; None of a leaf."""
+        """Return the children of a node with their keys, and its static data; None of a leaf."""
         level = _level(tree)
         return level if level is None else (tuple(zip(level[2], level[0], strict=True)), level[1])
 
@@ -227,7 +227,7 @@ default_registry = _Registry()
 
 @PYTREES.public
 def flatten_one_level(tree: Any) -> tuple[tuple[Any, ...], Any]:
-    """Return the children of a node and what else it is made of.
+    """Return the children of a node and its static data.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def flatten_one_level(tree: Any) -> tuple[tuple[Any, ...], Any]:
 
 @PYTREES.public_like(flatten_one_level)
 def flatten_one_level_with_keys(tree: Any) -> tuple[tuple[tuple[Hashable, Any], ...], Any]:
-    """Return the children of a node, each with its key, and what else it is made of.
+    """Return the children of a node, each with its key, and the node's static data.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Programs written for other libraries, as they are: JAX's, autograd's, and NumPy's that convert what is traced.
+"""Unchanged programs for other libraries: JAX's, autograd's, and NumPy's that convert traced arrays.
 
 Each module here is used only where it is asked for; nothing else of fungrad knows of them.
 

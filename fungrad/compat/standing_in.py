@@ -25,7 +25,7 @@ USAGE = "usage: python -m {by} program.py | -m module | -c code, and arguments"
 
 
 class Finder:
-    """Goes in front of sys.meta_path: `library` and what is below it are the modules of `package`."""
+    """Finder in front of sys.meta_path: `library` and its submodules are modules of `package`."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Finder:
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Put back what the import has written over; the module itself has been run under its name here.
+        """Put back attributes that the import has overwritten; the module has run under its name here.
 
         Only of packages Python asks a finder for the names that ``from library.numpy import f`` does not find.
         """
@@ -74,7 +74,7 @@ class Finder:
 
 
 def lacks(name: str, absent: Mapping[str, str]) -> str:
-    """Return the message for a name of the library that is not there; `absent` has reasons, for all below a name too."""
+    """Return the message for a missing name; `absent` has reasons, also for everything below a name."""
     parts = name.split(".")
     above = (".".join(parts[:n]) for n in range(len(parts), 0, -1))
     reason = next((absent[x] for x in above if x in absent), None)
@@ -84,7 +84,7 @@ def lacks(name: str, absent: Mapping[str, str]) -> str:
 def attributes(
     name: str, absent: Mapping[str, str], lazily: Iterable[str] = ()
 ) -> Callable[[str], Any]:
-    """Return a ``__getattr__`` for the module in the place of `name`: it imports the modules `lazily`, and says what lacks.
+    """Return ``__getattr__`` for the stand-in of `name`: it imports `lazily`, and explains missing names.
 
     >>> attributes("somelib.numpy", {"somelib.numpy.f": "it has no derivative"})("f")
     Traceback (most recent call last):
@@ -102,7 +102,7 @@ def attributes(
 
 
 class _Again:
-    """What calls a function where it is unpickled: in a spawned process, before that imports the program."""
+    """Calls a function where it is unpickled: in a spawned process, before it imports the program."""
 
     def __init__(self, install: Callable[[], None]) -> None:
         self.install = install
@@ -120,7 +120,7 @@ def in_spawned_processes(install: Callable[[], None]) -> None:
 
 
 def refuse_strays(library: str, by: str) -> None:
-    """Raise in a process that another one has made and that has modules of `by`, in the place of a library, without its `install`.
+    """Raise in another one's process that has modules of `by` for a library without its `install`.
 
     Processes of joblib's and loky's pools import what is pickled by name: there a program would go on with another library's rules.
 
@@ -145,7 +145,7 @@ def stand_in(
     install: Callable[[], None],
     imported: Callable[[], None] | None = None,
 ) -> None:
-    """From now on, and until the process ends, importing `library` gives `package`; in processes that this one spawns, too.
+    """Make importing `library` give `package` until the process ends, in spawned processes too.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def stand_in(
 
 
 def run(by: str, install: Callable[[], None], arguments: Sequence[str] | None = None) -> None:
-    """Run what the command line names, as Python itself would, after `install`.
+    """Run the program of the command line, as Python itself would, after `install`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What JAX keeps in `jax.experimental`."""
+"""Counterparts of names in `jax.experimental`."""
 
 from fungrad.callback import io_callback as io_callback
 from fungrad.experimental import checkify as checkify

@@ -53,7 +53,7 @@ tell_missing(globals())
 JaxRuntimeError = CheckError
 
 user_checks = frozenset(["user"])
-"""What `check` is called with."""
+"""Failures found by `check`."""
 nan_checks = frozenset(["nan"])
 """NaN that reaches a result."""
 div_checks = frozenset(["div"])
@@ -67,7 +67,7 @@ all_checks = automatic_checks | user_checks
 
 @dataclasses.dataclass(frozen=True)
 class _Check:
-    """What is done at run time; equal for the same check of the same line."""
+    """A check at run time; equal for the same check of the same line."""
 
     message: str
     place: str
@@ -136,7 +136,7 @@ def debug_check(pred: ArrayLike, msg: str, *fmt_args: PyTree, **fmt_kwargs: PyTr
 
 
 class Error:
-    """What went wrong in a function that `checkify` has run; nothing, mostly.
+    """The failure, if any, of a function run by `checkify`.
 
     A pytree with one leaf, so it may leave functions that are compiled or mapped; it then holds an error for each
     element.

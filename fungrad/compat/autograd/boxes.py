@@ -1,4 +1,4 @@
-"""What autograd calls a box: a tracer. What it stands for, and one that is made outside of any transform."""
+"""Autograd's boxes: tracers, their values, and boxes made outside of any transform."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OUTSIDE = "new_box"
 
 
 def getval(x: Any) -> Any:
-    """Return what `x` is if it is no box, and else the value that it stands for."""
+    """Return `x` if it is no box, else its value."""
     if type(x) is Tracer:
         value = known_value(x)
         return x if value is None else value
@@ -32,7 +32,7 @@ def isbox(x: Any) -> bool:
 
 
 def value_below(x: Tracer) -> Any:
-    """Return what a box of this transform stands for: an array, or a box of an enclosing one."""
+    """Return the value of a box of this transform: an array, or a box of an enclosing one."""
     trace: Any = x._owner
     if trace.values is None or not trace.open:
         return x
@@ -46,7 +46,7 @@ def value_below(x: Tracer) -> Any:
 
 @dataclasses.dataclass
 class VJPNode:
-    """Where a box stands in what is recorded: the box; None of a root that has none yet."""
+    """Node of a box in the recorded program; None of a root that has none yet."""
 
     box: Tracer | None = None
 
@@ -66,7 +66,7 @@ def node_of(x: Tracer) -> VJPNode:
 
 
 def new_box(value: Any, trace: int, node: VJPNode) -> Any:
-    """Return a box for `value` that no transform opens or closes: `backward_pass` takes what was computed of it."""
+    """Return a box for `value` outside of transforms, whose program `backward_pass` takes."""
     box = Trace(OUTSIDE, with_values=True, ambient=False).new_input(
         type_of(value), as_operand(value)
     )

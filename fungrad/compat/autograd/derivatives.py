@@ -1,4 +1,4 @@
-"""The derivatives of a function of one argument, with autograd's rules for what that and the result may be."""
+"""Derivatives of functions of one argument, with autograd's rules for argument and result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INDEPENDENT = "Output seems independent of input."
 
 
 def argument(x: Any) -> Any:
-    """Return what a derivative is taken by: arrays of integers as floating-point numbers.
+    """Return the differentiated argument: arrays of integers as floating-point numbers.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def _differentiable(x: Any) -> Any:
 
 
 def checked(result: Any, x: Any) -> Any:
-    """Return what a function returned for the box `x`, numbers as floating-point; warn if it does not depend on it."""
+    """Return a function's result for the box `x`, with float numbers; warn if it does not depend on it."""
     boxes = [leaf for leaf in tree.leaves(x) if type(leaf) is Tracer]
     if boxes:
         owner = boxes[0]._owner
@@ -76,19 +76,19 @@ def fitted(vector: Any, like: Any) -> Any:
 
 
 def make_vjp(fun: Callable[[Any], Any], x: Any) -> tuple[Callable[[Any], Any], Any]:
-    """Return what pulls cotangents of the result back to `x`, and the result of `fun` there."""
+    """Return the pullback of cotangents of the result to `x`, and the result of `fun` there."""
     value, pull = fungrad_vjp(lambda x: checked(fun(x), x), argument(x))
     return lambda g: pull(fitted(g, value))[0], value
 
 
 def make_jvp(fun: Callable[[Any], Any], x: Any) -> Callable[[Any], tuple[Any, Any]]:
-    """Return what takes a direction to the result of `fun` at `x` and its derivative along that."""
+    """Return the function from a direction to the result of `fun` at `x` and its derivative."""
     at = argument(x)
     return lambda v: fungrad_jvp(lambda x: checked(fun(x), x), (at,), (fitted(v, at),))
 
 
 def total(result: Any, x: Any, message: str, size_one: bool) -> Any:
-    """Return the sum of all numbers of a real result; raise the TypeError where it is complex, or of another size than 1."""
+    """Return the sum of a real result's numbers; raise the TypeError of complex ones, or of another size."""
     if type(result) is Tracer and result.shape == () and result.dtype.kind == "f":
         return result
     result = checked(result, x)

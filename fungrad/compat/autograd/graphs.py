@@ -1,4 +1,4 @@
-"""Graphs of nodes: what a function has computed, told step by step to a class of nodes."""
+"""Graphs of nodes: a function's computation, told step by step to a class of nodes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fungrad.transforms.call import as_operand
 
 
 class Node:
-    """A step of a computation; what is kept of it, subclasses say."""
+    """A step of a computation; subclasses choose the data to keep."""
 
     def __init__(
         self, value: Any, fun: Any, args: Any, kwargs: Any, parent_argnums: Any, parents: Any
@@ -26,7 +26,7 @@ class Node:
         raise NotImplementedError(f"{type(self).__name__} does not say what to keep of a step")
 
     def initialize_root(self, *args: Any, **kwargs: Any) -> None:
-        """Say what the node of the argument holds."""
+        """Set the data of the argument's node."""
         raise NotImplementedError(f"{type(self).__name__} does not say what its root holds")
 
     @classmethod
@@ -38,7 +38,7 @@ class Node:
 
 
 class FullGraphNode(Node):
-    """A step with its value and its recipe: the function, its arguments, and which of them come from which nodes."""
+    """A step with its value and recipe: the function, its arguments, and their nodes."""
 
     def __init__(
         self, value: Any, fun: Any, args: Any, kwargs: Any, parent_argnums: Any, parents: Any

@@ -1,4 +1,4 @@
-"""Modules of autograd that have all the names of one of NumPy's or SciPy's: fungrad's functions, else theirs."""
+"""Modules of autograd with all names of NumPy's or SciPy's: fungrad's functions, else theirs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fungrad.numpy.promotion import has_tracer
 
 
 def either(traced: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function that is `traced` where an argument is, and else NumPy's, which makes a plain array."""
+    """Return the function that is `traced` if an argument is, and else NumPy's, which makes plain arrays."""
 
     @functools.wraps(theirs)
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -33,7 +33,7 @@ CREATE = [
     "empty_like", "eye", "fromfunction", "full", "full_like", "geomspace", "identity", "indices",
     "linspace", "logspace", "meshgrid", "ones", "ones_like", "tri", "zeros", "zeros_like",
 ]  # fmt: skip
-"""Functions whose results fungrad traces, so that boxes can be assigned to their elements; autograd's are plain."""
+"""Functions whose results fungrad traces, so that boxes can be assigned; autograd's are plain."""
 
 
 INTEGERS = ["int8", "int16", "int32", "int64", "integer"]
@@ -41,13 +41,13 @@ INTEGERS = ["int8", "int16", "int32", "int64", "integer"]
 
 @functools.cache
 def _of_values(dtype: type) -> type:
-    """Return a class of integers that takes boxes for what they stand for: numbers without derivatives."""
+    """Return a class of integers that takes boxes for their values, without derivatives."""
     new = lambda cls, *args: dtype(*map(getval, args))
     return type(dtype.__name__, (dtype,), {"__new__": new})
 
 
 def names_of(name: str, ours: Any, theirs: Any, absent: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return a ``__getattr__`` for the module `name`: what `ours` has, else what `theirs` does, as a primitive.
+    """Return ``__getattr__`` for the module `name`: names of `ours`, or `theirs` as primitives.
 
     Each is made once: a primitive keeps the rules that a program defines for it.
     """

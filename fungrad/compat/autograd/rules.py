@@ -1,4 +1,4 @@
-"""Functions with derivative rules of their own, as autograd declares them: `primitive`, `defvjp`, `defjvp`.
+"""Functions with custom derivatives, as autograd declares them: `primitive`, `defvjp`, `defjvp`.
 
 A call is one of `custom_vjp`, or of `custom_jvp` under `make_jvp`. Where values are known, a rule in reverse mode is asked
 for the backward pass at the call, as autograd does, with values that may themselves be boxes of an enclosing derivative.
@@ -26,11 +26,11 @@ from fungrad.programs.rules.custom_vjp import custom_vjp
 from fungrad.programs.rules.sites import top_trace
 
 GRAPH = "graph"
-"""The label of a trace that is looked at for what was computed; there primitives are what their Python does."""
+"""Label of a trace that is searched for its computation; there primitives run their Python."""
 
 
 class Call:
-    """One call of a primitive: what rules are told besides the arguments, and what they hand on."""
+    """One call of a primitive: information for rules besides the arguments, and their results."""
 
     def __init__(
         self, kwargs: dict[str, Any], boxed: tuple[int, ...], count: int, pushes: bool
@@ -56,7 +56,7 @@ class Rules:
         self.forward.defjvp(self._pushed)
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call the primitive, of which some argument is a box."""
+        """Call the primitive with a box among the arguments."""
         trace: Any = top_trace(args)
         of_top = lambda x: type(x) is Tracer and x._owner is trace
         leaves = [(x,) if type(x) is Tracer else tree.leaves(x) for x in args]
@@ -117,7 +117,7 @@ class Rules:
         return ans, self._tangent(call, ans, args, [moved[i] for i in call.boxed])
 
     def _tangent(self, call: Call, ans: Any, args: tuple[Any, ...], gs: list[Any]) -> Any:
-        """Return the tangents that a rule gives of tangents without values; a rule that needs values is called once there are some."""
+        """Return a rule's tangents for tangents without values; rules that need values wait for them."""
         assert self.jvp is not None
         of = functools.partial(self.jvp, call.boxed)
 
@@ -139,7 +139,7 @@ def _is_real(x: Any) -> bool:
 
 
 def _real_part(cotangent: Any) -> Any:
-    """Return the real parts: what is real does not move the result along the imaginary ones."""
+    """Return the real parts: real arguments do not change the result along imaginary directions."""
 
     def part(x: Any) -> Any:
         return fnp.real(x) if is_array(x) and type_of(x).dtype.kind == "c" else x
@@ -203,12 +203,12 @@ def rules_of(fun: Any) -> Rules:
 
 
 def defvjp_argnums(fun: Any, vjpmaker: Callable[..., Any]) -> None:
-    """Define reverse mode: ``vjpmaker(argnums, ans, args, kwargs)`` returns what pulls `g` back to cotangents of these."""
+    """Define reverse mode: ``vjpmaker(argnums, ans, args, kwargs)`` returns the pullback of `g` to these."""
     rules_of(fun).vjp = vjpmaker
 
 
 def defvjp_argnum(fun: Any, vjpmaker: Callable[..., Any]) -> None:
-    """Define reverse mode: ``vjpmaker(argnum, ans, args, kwargs)`` returns what pulls `g` back to that argument."""
+    """Define reverse mode: ``vjpmaker(argnum, ans, args, kwargs)`` returns the pullback of `g`."""
 
     def vjp(argnums: Sequence[int], *call: Any) -> Any:
         pulls = [vjpmaker(i, *call) for i in argnums]
@@ -220,7 +220,7 @@ def defvjp_argnum(fun: Any, vjpmaker: Callable[..., Any]) -> None:
 def _by_argument(
     fun: Any, kind: str, rules: Sequence[Any], argnums: Iterable[int] | None
 ) -> Callable[[Sequence[int]], list[Any]]:
-    """Return what gives the rules for argument numbers; raise for those that have none."""
+    """Return the function from argument numbers to rules; it raises for those without one."""
     table = dict(zip(count() if argnums is None else argnums, rules))
     name = getattr(fun, "__name__", repr(fun))
     for rule in rules:
@@ -237,7 +237,7 @@ def _by_argument(
 
 
 def defvjp(fun: Any, *vjpmakers: Any, argnums: Iterable[int] | None = None) -> None:
-    """Define reverse mode argument by argument: ``vjpmaker(ans, *args, **kwargs)`` returns what pulls `g` back.
+    """Define reverse mode by argument: ``vjpmaker(ans, *args, **kwargs)`` returns the pullback of `g`.
 
     None stands for a derivative that is zero.
     """
@@ -256,7 +256,7 @@ def defjvp_argnums(fun: Any, jvpmaker: Callable[..., Any]) -> None:
 
 
 def defjvp_argnum(fun: Any, jvpmaker: Callable[..., Any]) -> None:
-    """Define forward mode: ``jvpmaker(argnum, g, ans, args, kwargs)`` is the part that comes from one argument."""
+    """Define forward mode: ``jvpmaker(argnum, g, ans, args, kwargs)`` is one argument's part."""
 
     def jvp(argnums: Sequence[int], gs: Sequence[Any], ans: Any, *call: Any) -> Any:
         return _sum(ans, [jvpmaker(i, g, ans, *call) for i, g in zip(argnums, gs)])
@@ -295,7 +295,7 @@ def _sum(ans: Any, parts: Sequence[Any]) -> Any:
 
 
 class SparseObject:
-    """A vector that is known by what it adds to another: ``mut_add(x)`` returns the sum."""
+    """A vector known by its sums: ``mut_add(x)`` returns the sum of `x` and it."""
 
     def __init__(self, vs: VSpace, mut_add: Callable[[Any], Any]) -> None:
         self.vs, self.mut_add = vs, mut_add

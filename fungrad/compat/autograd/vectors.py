@@ -1,4 +1,4 @@
-"""Vector spaces: the kind of vector that a value is, and what a derivative of it can be."""
+"""Vector spaces: the kind of vector of a value, and of derivatives of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fungrad.core.tracer import Tracer
 
 
 class VSpace:
-    """A vector space over the real numbers; subclasses say what its vectors are."""
+    """A vector space over the real numbers; subclasses define its vectors."""
 
     mappings: ClassVar[dict[type, Callable[[Any], Any]]] = {}
     iscomplex: ClassVar[bool] = False
@@ -23,7 +23,7 @@ class VSpace:
 
     @classmethod
     def register(cls, value_type: type, vspace_maker: Callable[[Any], Any] | None = None) -> None:
-        """Declare that values of a type are vectors of this space, or of what `vspace_maker` returns."""
+        """Declare values of a type to be vectors of this space, or of the result of `vspace_maker`."""
         VSpace.mappings[value_type] = vspace_maker or cls
 
     def add(self, x_prev: Any, x_new: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Programs written for JAX, unchanged, on NumPy's arrays: what they import as `jax` is fungrad.
+"""Unchanged programs for JAX, on NumPy's arrays: their `jax` is fungrad.
 
 In the shell, ``python -m fungrad.compat.jax program.py``; in Python, `install` before `jax` is first
 imported; for tests, ``pytest -p fungrad.compat.jax``. docs/coming_from_jax.md says what is there and what differs.
@@ -57,7 +57,7 @@ def _imported() -> None:
 
 
 def pytest_addoption(parser: Any) -> None:
-    r"""Install when pytest takes this module for a plugin: the hook that it calls first, before other plugins are loaded.
+    r"""Install when pytest loads this module as a plugin, by the hook that it calls first.
 
     Examples
     --------

@@ -1,4 +1,7 @@
-"""``python -m fungrad.compat.jax program.py args``, ``-m module args`` or ``-c code``: run it with `jax` meaning fungrad."""
+"""Run a program with `jax` meaning fungrad: ``python -m fungrad.compat.jax program.py args``.
+
+Or ``-m module args``, or ``-c code``.
+"""
 
 from fungrad.compat.jax import install
 from fungrad.compat.standing_in import run

@@ -1,4 +1,4 @@
-"""Names of `jax.experimental.pallas` for GPUs and TPUs: each can be imported, and raises an error where it is called."""
+"""Names of `jax.experimental.pallas` for GPUs and TPUs: each imports, and raises when called."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Options:
 
 
 def of_accelerators(module: str, names: str, globals_: dict[str, Any]) -> Callable[[str], Any]:
-    """Return ``__getattr__`` for a module: its `names` are functions that say why they cannot be called here."""
+    """Return ``__getattr__`` for a module whose `names` are functions that explain why they cannot run."""
     known = frozenset(names.split())
 
     def __getattr__(name: str) -> Any:

@@ -140,7 +140,7 @@ class _Writer:
         ]
 
     def _called(self) -> str:
-        """Return what is called: while something is traced, constants are made where they belong."""
+        """Return the function to call: during tracing, constants are made where they belong."""
         if self.raw:
             return "fg_target"
         self.names["fg_at_home"] = at_home(self.target, self.name in LIKE)
@@ -324,7 +324,7 @@ def plainly(target: Callable[..., Any]) -> Callable[..., Any]:
 _NOTHING = object()
 _OURS = "changed decompositions frequencies jnp multivariate polynomials special"
 _COMPUTING = frozenset([f"fungrad.compat.jax.{name}" for name in _OURS.split()])
-"""The modules of this package with functions of arrays, whose constants belong where those of the others do."""
+"""Modules of this package with functions of arrays, whose constants follow the others'."""
 
 
 def namespace(

@@ -65,7 +65,7 @@ def refuse(function: str, parameter: str) -> NoReturn:
 
 
 def refuse_unless(function: str, parameter: str, value: Any, default: Any) -> None:
-    """Raise that error unless a value is what the parameter is by default."""
+    """Raise that error unless a value is the parameter's default."""
     plain = type(value) is type(default) and isinstance(value, (str, int, float))
     if value is not default and not (plain and value == default):
         refuse(function, parameter)

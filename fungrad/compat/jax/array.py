@@ -1,4 +1,4 @@
-"""`jax.Array`: NumPy's array with what programs written for JAX ask of arrays."""
+"""`jax.Array`: NumPy's array with the attributes that JAX programs use."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Array(np.ndarray[Any, Any], metaclass=ArrayMeta):
         return str(_view(self, np.ndarray))
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        """Compute what NumPy's own functions are asked for, which give arrays of NumPy; operators of its scalars come here too."""
+        """Compute NumPy's own functions, which return NumPy arrays; operators of its scalars come here too."""
         if any(type(x) is Tracer for x in inputs):
             return NotImplemented
         if isinstance(inputs[0], np.generic) and ufunc in OF_SCALARS and not kwargs:

@@ -1,4 +1,4 @@
-"""Python functions that programs call, whose errors are `JaxRuntimeError`: what XLA makes of them."""
+"""Python functions called by programs, whose errors become `JaxRuntimeError`, as under XLA."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ JaxRuntimeError.__module__ = "jax.errors"
 
 
 def _failing(callback: Any) -> Any:
-    """Return a callback whose errors are the program's, with their tracebacks as text, which libraries read."""
+    """Return a callback whose errors are the program's, with tracebacks as text for libraries to read."""
     received = receiving(callback)
     if not callable(received):
         return received
@@ -63,7 +63,7 @@ def io_callback(
     ordered: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """Call a function for what it does when the program runs."""
+    """Call a function for its effect when the program runs."""
     called, options = _failing(callback), {**kwargs, "ordered": ordered}
     return leave_tree(
         fungrad.experimental.io_callback(called, result_shape_dtypes, *args, **options)
@@ -77,7 +77,7 @@ def debug_callback(
     partitioned: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """Call a function for what it does; where no program is compiled its errors are its own."""
+    """Call a function for its effect; without a compiled program its errors are its own."""
     if callback is None:
         return functools.partial(debug_callback, ordered=ordered, **kwargs)
     trace = innermost_trace()

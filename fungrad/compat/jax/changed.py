@@ -37,7 +37,7 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
 
 
 def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Any:
-    """Return a copy with values at indices of the array in one axis; by default the nearest of those that are out of bounds."""
+    """Return a copy with values at flat indices; by default the nearest to those out of bounds."""
     if mode is None and not inplace:
         # Indices count from the end, too, as they do not for NumPy's "clip".
         i, size = fnp.ravel(enter(ind)), fnp.size(enter(a))

@@ -41,7 +41,7 @@ def _is_on(variable: str, value: str) -> bool:
 
 
 def read_environment() -> None:
-    """Take options from the environment: JAX_ENABLE_X64 and its like, where they are not what they were.
+    """Read options from the environment, JAX_ENABLE_X64 and the like, where they have changed.
 
     JAX reads them when it is imported, and programs set them before that.
     """

@@ -26,7 +26,7 @@ LIKE = frozenset(["empty_like", "full_like", "ones_like", "zeros_like"])
 
 
 def _passes(trace: Any) -> bool:
-    """Return whether what is computed of constants in a trace is computed at once."""
+    """Return whether computation on constants in a trace runs at once."""
     return trace.values is not None or (not trace.branch and trace.label.startswith("vmap("))
 
 

@@ -1,4 +1,4 @@
-"""What goes into functions of fungrad and comes out, as programs written for JAX have it.
+"""Conversion of arguments and results of fungrad's functions for programs written for JAX.
 
 On the way in arrays are NumPy's own; on the way out they are of the class `Array`, also those without axes. Unless
 ``jax_enable_x64`` is on, numbers of 64 bits become such of 32 on either way.
@@ -69,7 +69,7 @@ def added_dtype(name: str) -> Any:
 
 
 def dtype_of(given: Any, where: str = "") -> Any:
-    """Return what an argument `dtype` means: as it is if it is None, else one that there is without 64 bits, if these are off.
+    """Return the meaning of an argument `dtype`: None unchanged, and others narrowed if 64 bits are off.
 
     `where` is the function whose argument it is, for JAX's warning: programs filter it by its first words.
     """
@@ -116,7 +116,7 @@ def widened(dtype: Any, *arrays: Any) -> list[Any]:
 
 
 def together(x: Any, y: Any) -> tuple[Any, Any]:
-    """Return two operands; one of Python's numbers is in the dtype that both are promoted to, for what does not know it as weak."""
+    """Return two operands; a Python number gets their promoted dtype, for functions without weak types."""
     operands = enter(x), enter(y)
     weak = [type(z) in _PYTHONS for z in operands]
     if weak[0] is weak[1]:
@@ -129,7 +129,7 @@ def together(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 QUICK = frozenset(map(np.dtype, ("f2", "f4", "f8", "c8", "c16")))
-"""Dtypes of which NumPy's functions of elements give what JAX's do, where operands are of one of them alone."""
+"""Dtypes whose elementwise functions in NumPy equal JAX's, if operands have only that dtype."""
 QUICK_INTEGERS = QUICK | {np.dtype(np.int32)}
 """Likewise for sums, products and comparisons."""
 _NAMES = "add subtract multiply negative equal not_equal less less_equal greater greater_equal maximum minimum"
@@ -143,9 +143,9 @@ REDUCTIONS: dict[str, tuple[np.ufunc, frozenset[np.dtype[Any]]]] = {
     "max": (np.maximum, REAL | {np.dtype(np.int32)}),
     "min": (np.minimum, REAL | {np.dtype(np.int32)}),
 }
-"""Reductions that are those of NumPy's ufuncs, and of what dtypes."""
+"""Reductions equal to those of NumPy's ufuncs, with their dtypes."""
 PRODUCTS = frozenset(map(np.dtype, ("f4", "f8", "c8", "c16")))
-"""Dtypes of which products of matrices are NumPy's."""
+"""Dtypes whose matrix products are NumPy's."""
 
 
 def quick_dtypes(ufunc: np.ufunc) -> frozenset[np.dtype[Any]]:
@@ -228,7 +228,7 @@ def leave_tree(x: Any) -> Any:
 
 
 def received(x: Any) -> Any:
-    """Return a leaf of what a function of the user's is called with: always an array."""
+    """Return a leaf for a user's function: always an array."""
     cls = type(x)
     if cls is int or cls is float or cls is complex:
         return _view(narrowed(np.asarray(x)), Weak)
@@ -244,7 +244,7 @@ def received_tree(x: Any) -> Any:
 
 
 def leave_functions(x: Any) -> Any:
-    """Return functions, or a tuple of them, so that what they give are arrays as JAX's."""
+    """Return functions, or a tuple of them, whose results are arrays as JAX's."""
     if type(x) is tuple or hasattr(type(x), "_fields"):
         made = [leave_functions(y) for y in x]
         return type(x)(*made) if hasattr(type(x), "_fields") else tuple(made)
@@ -252,7 +252,7 @@ def leave_functions(x: Any) -> Any:
 
 
 class Indexed:
-    """What makes arrays where it is indexed, as ``jnp.mgrid``."""
+    """An object that makes arrays where it is indexed, such as ``jnp.mgrid``."""
 
     def __init__(self, inner: Any) -> None:
         self.inner = inner
@@ -262,7 +262,7 @@ class Indexed:
 
 
 def receiving(function: Any, numbers: bool = True) -> Any:
-    """Return a function of the user's so that what fungrad calls it with are arrays as JAX's, Python's `numbers` too."""
+    """Return a user's function that receives arrays as JAX's, for Python's `numbers` too."""
     convert = received if numbers else leave
     if not callable(function) or isinstance(function, Crossed):
         return function

@@ -1,4 +1,4 @@
-"""Functions of `jax.numpy.linalg` and `jax.scipy.linalg` that mean something else than NumPy's and SciPy's.
+"""Functions of `jax.numpy.linalg` and `jax.scipy.linalg` that differ from NumPy's and SciPy's.
 
 Some give complex numbers, also where all are real; some take the Hermitian part of what they are given.
 """
@@ -68,7 +68,7 @@ def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -
 
 
 def lstsq(a: Any, b: Any, rcond: Any = None, *, numpy_resid: bool = False) -> Any:
-    """Return what solves equations best, the sums of squares that are left, the rank and the singular values."""
+    """Return the least-squares solution, sums of squared residuals, rank and singular values."""
     a, b = enter(a), enter(b)
     x, squares, rank, values = linalg.lstsq(a, b, rcond)
     if not numpy_resid:  # NumPy leaves them out where the rank or the number of rows is low
@@ -89,7 +89,7 @@ def eigh_of_scipy(
     type: int = 1,
     check_finite: bool = True,
 ) -> Any:
-    """Return eigenvalues and eigenvectors of the Hermitian part of a matrix; of a pair of matrices as SciPy."""
+    """Return eigenvalues and eigenvectors of a matrix's Hermitian part; of two matrices as SciPy."""
     if eigvals is not None:
         refuse("eigh", "eigvals")
     if b is None and type == 1:
@@ -111,7 +111,7 @@ def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> 
 
 
 def solve_sylvester(A: Any, B: Any, C: Any, *, method: str = "schur", tol: float = 1e-8) -> Any:
-    """Return the solution X of ``A X + X B = C``; NaN if there are many or none, as sums of eigenvalues below `tol` tell."""
+    """Return the solution X of ``A X + X B = C``; NaN if it is not unique, told by `tol`."""
     if method not in ("schur", "eigen"):
         raise ValueError(f"solve_sylvester: method is 'schur' or 'eigen', got {method!r}")
     a, b, c = map(_matrix, (A, B, C))

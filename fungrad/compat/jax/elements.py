@@ -76,12 +76,12 @@ def _parts(key: Any, x: Any) -> list[Any]:
 
 
 def _is_number(part: Any) -> bool:
-    """Return whether a part of a key is one index in an array, which may be traced: out of bounds it means the last place in them."""
+    """Return whether a part of a key is one index, perhaps traced: out of bounds it means the last place."""
     return isinstance(part, (np.ndarray, Tracer)) and part.ndim == 0 and part.dtype.kind in "iu"
 
 
 def _split(x: Any, key: Any) -> tuple[list[Any], list[int], tuple[Any, ...]]:
-    """Return where a window of `x` begins and how long it is, along all axes, and the key of what is meant in it.
+    """Return the start and lengths of a window of `x` along all axes, and the key within it.
 
     Both lists are empty if the window is the array, as it is for places that are all known.
     """
@@ -139,7 +139,7 @@ def read(x: Any, key: Any) -> Any:
 
 
 def written(x: Any, key: Any, value: Any, aval: Any) -> Any:
-    """Return the array of a reference of a type after an assignment: of the very shape and dtype that are there."""
+    """Return the array of a reference of a type after an assignment, of unchanged shape and dtype."""
     starts, lengths, within = _split(x, key) if not _whole(key) else ([], [], (...,))
     window = _slice(x, starts, lengths) if starts else x
     value = _fitting(value, window[within].shape, aval)

@@ -55,7 +55,7 @@ def _multiplied(x: Any, factor: int) -> tuple[Any, Any]:
 
 
 def _philox(words: Any, low: Any, high: Any) -> Any:
-    """Return four words for each counter: ten rounds of Philox4x32. The key is in the counters, too, as XLA has it."""
+    """Return four words for each counter: ten rounds of Philox4x32, with the key in the counters too."""
     first, second = words[0:1], words[1:2]
     x = [low, high, *[fnp.broadcast_to(word, low.shape) for word in (first, second)]]
     for _ in range(10):
@@ -99,7 +99,7 @@ def rng_bit_generator(
 
 
 def _pairs(shape: tuple[int, ...]) -> int:
-    """Return the axis along which the two words of a block lie: the first of even length, or else the longest."""
+    """Return the axis along which the words of a block lie: the first of even length, or the longest."""
     even = (i for i, n in enumerate(shape) if n % 2 == 0)
     return next(even, shape.index(max(shape, default=0)) if shape else 0)
 

@@ -1,4 +1,4 @@
-"""The classes of `jax.experimental.hijax`: libraries derive from them where they are imported, and no type of theirs is traced."""
+"""Classes of `jax.experimental.hijax` for libraries to derive from; their types are not traced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays that do not change, as JAX's: what FUNGRAD_COMPAT_IMMUTABLE=1 asks for.
+"""Arrays that do not change, as JAX's, under FUNGRAD_COMPAT_IMMUTABLE=1.
 
 Arrays of JAX's class are read-only, and so is what NumPy takes of them without a copy. Traced arrays refuse what programs assign
 to them; functions of fungrad may still fill what they have made themselves.
@@ -21,7 +21,7 @@ ATTRIBUTES = frozenset(["data", "dtype", "flat", "imag", "real", "shape", "strid
 
 
 def refuse(*_: Any, **__: Any) -> NoReturn:
-    """Raise the error for what would change an array."""
+    """Raise the error for a change of an array."""
     raise TypeError(
         "JAX arrays are immutable, and FUNGRAD_COMPAT_IMMUTABLE=1 asks for it: write x = x.at[index].set(y) in place of "
         "x[index] = y, and x = jax.numpy.copy(x) or numpy.array(x) for one that may be changed"
@@ -56,7 +56,7 @@ def _asked_by_program(skipped: tuple[str, ...]) -> bool:
 
 
 def _checked(skipped: tuple[str, ...]) -> Callable[[Any], None]:
-    """Return what is asked before a traced array changes."""
+    """Return the check before a traced array changes."""
 
     def check(x: Any) -> None:
         if _asked_by_program(skipped):

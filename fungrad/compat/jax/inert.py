@@ -1,4 +1,4 @@
-"""What programs written for JAX say about devices, and what there is of these: one CPU, so there is nothing to do.
+"""JAX's functions about devices, without effect: there is one CPU.
 
 Meshes, shardings and partition specs are made and shown, and have no effect.
 """
@@ -243,7 +243,7 @@ SHARDING = SingleDeviceSharding()
 
 
 def undivided(ndim: int) -> NamedSharding:
-    """Return what a traced array says: it lies along no axis of any mesh."""
+    """Return the sharding of a traced array: along no axis of any mesh."""
     return NamedSharding(AbstractMesh((), ()), PartitionSpec(*[None] * ndim))
 
 
@@ -292,7 +292,7 @@ class Shard:
 
 @contextlib.contextmanager
 def nothing(*_: Any, **__: Any) -> Iterator[None]:
-    """Context, and decorator, of which nothing comes."""
+    """No-op context manager and decorator."""
     yield
 
 
@@ -369,5 +369,5 @@ _TABLE: dict[Any, dict[str, str]] = {
 
 
 def inert_names(module: str) -> dict[str, Any]:
-    """Return what does nothing in a module of JAX, by name."""
+    """Return the names without effect in a module of JAX."""
     return {name: f for f, of in _TABLE.items() for name in of.get(module, "").split()}

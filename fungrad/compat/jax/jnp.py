@@ -53,12 +53,12 @@ def _limits(name: str, given: Any) -> Any:
 
 
 def finfo(dtype: Any) -> Any:
-    """Return what floating-point numbers of a dtype, or of that of an array, can hold."""
+    """Return the limits of floating-point numbers of a dtype, or of an array's."""
     return _limits("finfo", dtype)
 
 
 def iinfo(int_type: Any) -> Any:
-    """Return what integers of a dtype, or of that of an array, can hold."""
+    """Return the limits of integers of a dtype, or of an array's."""
     return _limits("iinfo", int_type)
 
 
@@ -71,7 +71,7 @@ class prng_key(extended):
 
 
 _ADDED = {"f": np.floating, "i": np.signedinteger, "u": np.unsignedinteger}
-"""What dtypes of ml_dtypes, such as bfloat16, are of in JAX, by their kinds."""
+"""JAX's kinds of dtypes of ml_dtypes, such as bfloat16."""
 
 
 def issubdtype(arg1: Any, arg2: Any) -> bool:
@@ -112,7 +112,7 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
 
 
 def promote_types(a: Any, b: Any) -> Any:
-    """Return the dtype that arrays of two dtypes are promoted to; with a dtype of 64 bits also where there are no such arrays."""
+    """Return the promoted dtype of two dtypes, also with one of 64 bits where these are off."""
     types = _type(a), _type(b)
     dtype, _ = lattice.promoted(types)
     wide = x64_enabled() or any(t.weak or t.dtype in NARROW for t in types)
@@ -188,7 +188,7 @@ def einsum(
 
 
 def unravel_index(indices: Any, shape: Any) -> Any:
-    """Return the indices along the axes; what is out of bounds is brought to the nearest end."""
+    """Return the indices along the axes; those out of bounds are moved to the nearest end."""
     shape = (int(shape),) if np.ndim(shape) == 0 else tuple(map(int, shape))
     n = math.prod(shape)
     left = fnp.clip(fnp.asarray(enter(indices)), -n, n - 1) % n
@@ -217,7 +217,7 @@ def vectorize(pyfunc: Any, *, excluded: Any = frozenset(), signature: str | None
 def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
-    """Return an array with numbers in place of NaN and infinities: of NaN first, so that a number for it may itself be infinite."""
+    """Return an array with numbers in place of NaN and infinities; NaN first, which may become infinite."""
     x = fnp.asarray(enter(x))
     if x.dtype.kind == "c":
         parts = [nan_to_num(part, copy, nan, posinf, neginf) for part in (fnp.real(x), fnp.imag(x))]
@@ -362,7 +362,7 @@ def delete(
 
 
 def as_inexact(*arrays: Any) -> list[Any]:
-    """Return arrays in the one dtype of floating-point or complex numbers that they are promoted to; Python's numbers give way."""
+    """Return arrays in their promoted inexact dtype; Python's numbers give way."""
     entered = [fnp.asarray(enter(x)) for x in arrays]
     pairs = zip(arrays, entered, strict=True)
     dtype = result_type(*[x if type(x) in _PYTHONS else own for x, own in pairs])

@@ -10,7 +10,7 @@ from fungrad.compat.jax.crossing import enter, leave
 
 
 def lpmn_values(m: int, n: int, z: Any, is_normalized: bool) -> Any:
-    """Return the associated Legendre functions of all orders up to `m` and degrees up to `n`: shape (m + 1, n + 1, len(z)).
+    """Return the associated Legendre functions up to order `m` and degree `n`: (m + 1, n + 1, len(z)).
 
     They have the phase (-1)**m of Condon and Shortley. Normalized, they are those of spherical harmonics, which are
     orthonormal on the sphere, by recurrences of the normalized functions: these neither overflow nor underflow (S. A. Holmes and

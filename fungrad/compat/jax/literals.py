@@ -1,4 +1,4 @@
-"""`jax._src.literals`: numbers and arrays with the type they have in a program. Programs of fungrad hold none of them."""
+"""`jax._src.literals`: numbers and arrays with their type in a program. fungrad's hold none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What arrays of JAX's class compute: operators, methods, indexing; all by functions of `jax.numpy`."""
+"""Operators, methods and indexing of JAX's class of arrays, by functions of `jax.numpy`."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class Methods:
 
 
 def _asked_by_numpy() -> bool:
-    """Whether it is NumPy that calls the method: its functions, those of `numpy.testing` say, count in 64 bits."""
+    """Whether NumPy calls the method: its functions, such as `numpy.testing`'s, count in 64 bits."""
     caller = sys._getframe(2).f_globals.get("__name__", "")
     return isinstance(caller, str) and caller.startswith("numpy.")
 
@@ -141,7 +141,7 @@ def _method(name: str) -> Callable[..., Any]:
 
 
 def _is_plain(x: Any) -> bool:
-    """Return whether functions of NumPy alone see to an array: it is no weak one, and nothing is being traced."""
+    """Return whether NumPy's functions suffice for an array: it is not weak, and nothing is traced."""
     return type(x) is Array and current_trace.get() is None
 
 

@@ -12,7 +12,7 @@ from fungrad.lax.linalg import triangular_solve
 
 
 def logpdf(x: Any, mean: Any, cov: Any, allow_singular: None = None) -> Any:
-    """Return the logarithm of the density, by the Cholesky factor of the covariance; of scalars, if `mean` is one."""
+    """Return the log density, by the Cholesky factor of the covariance; of scalars, if `mean` is one."""
     if allow_singular is not None:
         raise NotImplementedError("allow_singular argument of multivariate_normal.logpdf")  # as JAX
     x, mean, cov = as_inexact(x, mean, cov)

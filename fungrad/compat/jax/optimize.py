@@ -28,11 +28,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "bfgs": BFGS,
     "l-bfgs-experimental-do-not-rely-on-this": LBFGS,
 }
-"""The options of the methods that JAX has, with what they are by default."""
+"""Options of the methods that JAX has, with their defaults."""
 
 
 class OptimizeResults(NamedTuple):
-    """What a minimization has come to.
+    """Result of a minimization.
 
     `status` is 0 where it has converged, 1 after `maxiter` steps, 3 where no step leads down, 5 where the first value is NaN and
     -1 where later ones are; of L-BFGS 2 after `maxfun` values, 4 where values differ by no more than `ftol`, and 5 where no step leads down.

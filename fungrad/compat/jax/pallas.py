@@ -1,4 +1,4 @@
-"""`jax.experimental.pallas` as it is interpreted: a kernel is traced for one block, and a loop runs it for each place of a grid.
+"""Interpreted `jax.experimental.pallas`: kernels are traced for one block, in a loop over the grid.
 
 Its references are those of `fungrad.compat.jax.refs`. In the loop the results are carried on; each turn takes a block out of every
 array, calls the kernel, and puts what it has written back. All of it is jitted, as it is in JAX.
@@ -107,7 +107,7 @@ class _Call:
         return tree.unflatten(self.structure, cut)
 
     def _start(self, i: int, result: Any, inputs: Sequence[Any]) -> Any:
-        """Return what a result is before the kernel runs: an input, or nothing yet."""
+        """Return a result before the kernel runs: an input, or nothing yet."""
         for source, target in self.aliases.items():
             if target == i:
                 x = inputs[source]
@@ -154,7 +154,7 @@ def _padded(x: Any, block: Any, grid: tuple[int, ...]) -> Any:
 
 
 def _over(grid: tuple[int, ...], turn: Callable[..., Any], carry: Any) -> Any:
-    """Return what is carried through all places of a grid, the last axis fastest."""
+    """Return the carry through all places of a grid, the last axis fastest."""
     count = int(np.prod(grid))
     if count == 0:
         return carry
@@ -188,7 +188,7 @@ def pallas_call(
     cost_estimate: Any = None,
     metadata: Any = None,
 ) -> Callable[..., Any]:
-    """Return a function of arrays that runs a kernel for each place of a grid, interpreted: `interpret` has to be true."""
+    """Return a function of arrays that runs a kernel at each place of a grid; `interpret` must be true."""
     if grid_spec is None:
         grid_spec = GridSpec(grid, in_specs, out_specs, scratch_shapes)
     elif grid != () or in_specs is not None or out_specs is not None or scratch_shapes != ():
@@ -242,7 +242,7 @@ def when(condition: Any, /) -> Callable[[Callable[[], None]], None]:
 def loop(
     lower: Any, upper: Any, *, init_carry: Any = None, step: Any = 1, unroll: Any = None
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator that calls a function with numbers from one to below another, and with what it has returned before."""
+    """Return a decorator that calls a function with consecutive numbers and its own last result."""
 
     def decide(body: Callable[..., Any]) -> Any:
         count = cdiv(upper - lower, step)
@@ -259,7 +259,7 @@ def loop(
 def run_scoped(
     f: Callable[..., Any], *types: Any, collective_axes: Any = (), **kw_types: Any
 ) -> Any:
-    """Return what a function gives that is called with references to arrays of some types, which hold nothing yet."""
+    """Return a function's result for new references to arrays of some types."""
     references = tree.map(lambda x: Ref(_made(x)), types, is_leaf=_has_shape)
     named = tree.map(lambda x: Ref(_made(x)), kw_types, is_leaf=_has_shape)
     return f(*references, **named)
@@ -312,7 +312,7 @@ def align_to(a: Any, alignment: Any) -> Any:
 
 
 def multiple_of(x: Any, values: Any) -> Any:
-    """Return the first argument, of which this says what divides it."""
+    """Return the first argument; `values` are divisors of it."""
     return x
 
 

@@ -64,14 +64,14 @@ class Element:
 
 @dataclasses.dataclass(frozen=True)
 class Squeezed:
-    """An axis of which a kernel has one place, and is not given."""
+    """An axis along which a kernel has one place, and which it does not see."""
 
 
 squeezed = Squeezed()
 
 
 class BlockSpec:
-    """The shape of the blocks of an array, and the function that gives the index of a block for a place in the grid."""
+    """Shape of an array's blocks, and the function from grid places to block indices."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class GridSpec:
 
 
 class Block(NamedTuple):
-    """The lengths of blocks, which axes kernels are not given, which indices count elements, and what gives these."""
+    """Lengths of blocks, hidden axes, indices that count elements, and the function that gives them."""
 
     lengths: Shape
     dropped: tuple[int, ...]

@@ -18,7 +18,7 @@ _METHODS = "set add subtract multiply mul divide power min max apply"
 
 
 class Places:
-    """What ``x.at`` is: to be indexed."""
+    """The object ``x.at``, to be indexed."""
 
     __slots__ = ("array",)
 
@@ -30,7 +30,7 @@ class Places:
 
 
 class Update:
-    """What ``x.at[key]`` is: an array and a key, with the methods of `fungrad.at`."""
+    """The object ``x.at[key]``: an array and a key, with the methods of `fungrad.at`."""
 
     __slots__ = ("array", "key")
 
@@ -44,7 +44,7 @@ def mode_name(mode: Any) -> Any:
 
 
 def _method(name: str, usual: str) -> Callable[..., Any]:
-    """Return a method; `usual` is what is done out of bounds, also where a program promises that nothing is."""
+    """Return a method; `usual` is its out-of-bounds mode, also where a program promises none."""
     quick = _quickly(name)
 
     def method(
@@ -86,7 +86,7 @@ _IN_PLACE: dict[str, np.ufunc] = {
 
 
 def _quickly(name: str) -> Callable[..., Any]:
-    """Return what does it by NumPy's indexing, for integers and slices in bounds and numbers that fit; else it returns None."""
+    """Return the shortcut by NumPy's indexing, which returns None for keys or numbers that do not fit."""
     ufunc = _IN_PLACE.get(name)
     if name not in ("set", "get") and ufunc is None:
         return lambda *_: None
@@ -140,7 +140,7 @@ def _repeats(key: Any) -> bool:
 
 
 def not_wrapped(key: Any, shape: tuple[int, ...], mode: str) -> Any:
-    """Return a key in which negative indices do not count from the end: they are out of bounds, on the lower side."""
+    """Return a key whose negative indices do not count from the end: they are out of bounds below."""
     parts = key if type(key) is tuple else (key,)
     arrays = [fnp.asarray(x) if type(x) in (list, tuple) else x for x in parts]
     taken = [_axes(x) for x in arrays]

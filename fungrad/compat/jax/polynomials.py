@@ -1,4 +1,4 @@
-"""Functions of `jax.numpy` about polynomials, whose results are as long as shapes tell, whatever the values."""
+"""Functions of `jax.numpy` about polynomials, with lengths that depend on shapes alone."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
 
 
 def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> Any:
-    """Return quotient and remainder of two polynomials, the remainder as long as `u` unless its zeros are to be left out."""
+    """Return quotient and remainder of polynomials; the remainder keeps the length of `u` by default."""
     left, v = as_inexact(u, v)
     scale, quotient, n = 1.0 / v[0], [], len(v)
     for k in range(len(left) - n + 1):

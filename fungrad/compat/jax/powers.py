@@ -20,7 +20,7 @@ from fungrad.numpy import ufuncs
 from fungrad.numpy.rules import traced_functions
 
 BITS = 63
-"""Of an exponent, those that are read: by more than these a power overflows, but for bases of which it does not matter."""
+"""Bits read of an exponent: more make a power overflow, except for bases where it does not matter."""
 
 _view = np.ndarray.view
 

@@ -1,4 +1,4 @@
-"""What libraries take of `jax._src` that has no public name."""
+"""Names of `jax._src` without public ones that libraries use."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ _TOLERANCES = {
 
 
 def tolerance(dtype: Any, tol: float | Mapping[Any, float] | None = None) -> float:
-    """Return by how much numbers of a dtype may differ for JAX's tests: as given, for all dtypes or for some."""
+    """Return the tolerance of a dtype in JAX's tests: as given, for all dtypes or for some."""
     return gradients.tolerance(tol, [canonical(np.dtype(dtype))], _TOLERANCES)
 
 
@@ -104,7 +104,7 @@ def check_close(
     rtol: float | Mapping[Any, float] | None = None,
     err_msg: str = "",
 ) -> None:
-    """Raise an AssertionError unless two pytrees of arrays are nearly equal: larger ones may differ by more, as in JAX."""
+    """Raise an AssertionError unless two pytrees are nearly equal, by JAX's tolerances."""
 
     def check(x: Any, y: Any) -> None:
         x, y = np.asarray(x), np.asarray(y)
@@ -141,7 +141,7 @@ def unzip2(pairs: Iterable[tuple[Any, Any]]) -> tuple[tuple[Any, ...], tuple[Any
 
 
 def split_list(args: Sequence[Any], ns: Sequence[int]) -> list[list[Any]]:
-    """Return a list in parts of the given lengths, and what is left."""
+    """Return a list in parts of the given lengths, and the rest."""
     args, parts = list(args), []
     for n in ns:
         parts.append(args[:n])
@@ -156,7 +156,7 @@ def partition_list(bs: Sequence[bool], xs: Sequence[Any]) -> tuple[list[Any], li
 
 
 def merge_lists(bs: Sequence[bool], l0: Sequence[Any], l1: Sequence[Any]) -> list[Any]:
-    """Return what `partition_list` took apart."""
+    """Return the inverse of `partition_list`."""
     parts = iter(l0), iter(l1)
     return [next(parts[bool(b)]) for b in bs]
 
@@ -183,7 +183,7 @@ weakref_lru_cache = functools.lru_cache
 
 
 class _Nodes(dict[Any, Any]):
-    """What classes are nodes of pytrees: libraries ask whether one is, and those of all kinds of tuples with names are not in it."""
+    """Classes of pytree nodes, for libraries that ask; named tuples are not in it."""
 
     def __contains__(self, cls: object) -> bool:
         if not isinstance(cls, type) or optree.is_namedtuple_class(cls):
@@ -196,7 +196,7 @@ _backends: dict[str, Any] = {}
 
 
 def get_backend(platform: Any = None) -> Any:
-    """Return what runs programs."""
+    """Return the runner of programs."""
     from fungrad.compat.jax.modules.extend import backend
 
     return backend.get_backend(platform)
@@ -208,7 +208,7 @@ def local_devices(*_: Any, **__: Any) -> list[Any]:
 
 
 def backend_compile_and_load(*_: Any, **__: Any) -> Any:
-    """Stand for what calls XLA; nothing here does."""
+    """Stand-in for XLA's caller, which is never used."""
     raise NotImplementedError("fungrad, in the place of jax, has no XLA")
 
 
@@ -216,7 +216,7 @@ backend_compile = backend_compile_and_load
 
 
 class Handlers(dict[Any, Any]):
-    """What libraries enter their types in: by default what gives back what it is given. Nothing reads it."""
+    """Registry of libraries' types: by default the identity. Nothing reads it."""
 
     def __missing__(self, key: Any) -> Any:
         return itself
@@ -234,7 +234,7 @@ class Trace:
 
 
 class TraceTag:
-    """What tells such traces apart."""
+    """A key that distinguishes such traces."""
 
 
 def max_dim(d1: Any, d2: Any) -> Any:
@@ -279,7 +279,7 @@ checkpoints = state_variable("checkpoints", 0)
 
 
 def get_opaque_trace_state(convention: Any = None) -> Any:
-    """Return what is equal as long as the same functions are being traced."""
+    """Return a value that is equal while the same functions are being traced."""
     return innermost_trace(), checkpoints.get()
 
 
@@ -289,7 +289,7 @@ Out = Any
 
 
 class DebugInfo(NamedTuple):
-    """What a program is called in messages, and the names of its arguments and results."""
+    """Names of a program, its arguments and its results in messages."""
 
     traced_for: str = ""
     func_src_info: str = ""
@@ -299,7 +299,7 @@ class DebugInfo(NamedTuple):
 
 @contextlib.contextmanager
 def eval_context() -> Iterator[None]:
-    """Compute what follows at once, unless it depends on what is traced."""
+    """Compute the block at once, unless it depends on traced values."""
     with holding(current_trace, None):
         yield
 

@@ -1,4 +1,4 @@
-"""What `install` changes of fungrad in the process: settings, and what tracers have."""
+"""Changes to fungrad by `install`: settings, and attributes of tracers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What libraries take of `jax._src.numpy.util`: arguments of functions of `jax.numpy`, checked, promoted and broadcast."""
+"""Names of `jax._src.numpy.util` for libraries: arguments checked, promoted and broadcast."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _arraylike(x: Any) -> bool:
 
 
 def _arraylike_asarray(x: Any) -> Any:
-    """Return an array of what is one, or a number."""
+    """Return an array from one, or from a number."""
     if isinstance(x, str) or not _arraylike(x):
         raise TypeError(f"a value of type {type(x).__name__} is not an array")
     return leave(fnp.asarray(enter(x)))
@@ -126,7 +126,7 @@ def promote_dtypes_complex(*args: Any) -> list[Any]:
 
 
 def promote_shapes(fun_name: str, *args: Any) -> list[Any]:
-    """Return arrays with as many axes as the one that has most, but for those that have none where the others agree."""
+    """Return arrays with the most axes of any, except for scalars where the others agree."""
     arrays = [*map(_arraylike_asarray, args)]
     if len({x.ndim for x in arrays if x.ndim}) < 2:
         return arrays

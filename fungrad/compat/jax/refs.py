@@ -40,13 +40,13 @@ _array = at_home(fnp.array)
 
 
 def home() -> Any:
-    """Return what a reference that is made now belongs to: the innermost trace, or the thread."""
+    """Return the owner of a new reference: the innermost trace, or the thread."""
     trace = innermost_trace()
     return threading.get_ident() if trace is None else trace
 
 
 def _values_known(outer: Any) -> bool:
-    """Return whether all traces within one have values: what is read in them is what there is."""
+    """Return whether all traces within one have values, so that reads see the present."""
     trace = innermost_trace()
     while trace is not None and trace is not outer:
         if trace.values is None:
@@ -56,7 +56,7 @@ def _values_known(outer: Any) -> bool:
 
 
 class ElsewhereError(NotImplementedError):
-    """A reference of an enclosing function is used where that cannot be; `jax.jit` takes it in, and tries again."""
+    """A reference of an enclosing function is used where it cannot be; `jax.jit` takes it in."""
 
     def __init__(self, ref: Any, message: str) -> None:
         super().__init__(message)
@@ -80,7 +80,7 @@ class AbstractRef(AbstractValue):
 
 
 class Referring:
-    """What reads and replaces elements of an array."""
+    """Base of readers and writers of an array's elements."""
 
     __slots__ = ()
     shape: tuple[int, ...]
@@ -150,7 +150,7 @@ class Ref(Referring):
         return self.held
 
     def _writable(self, value: Any) -> Any:
-        """Return what may be assigned here; an error if nothing may."""
+        """Return the value to assign; raise if nothing may be assigned."""
         if self.belongs_to == home():
             return value
         if _values_known(self.belongs_to):
@@ -176,7 +176,7 @@ class Ref(Referring):
 
 
 class InputRef(Ref):
-    """A reference to what a kernel is given: it is read everywhere in it, and nowhere assigned to."""
+    """A reference to a kernel's input: read anywhere in it, never assigned to."""
 
     __slots__ = ("label",)
 
@@ -195,7 +195,7 @@ class InputRef(Ref):
 
 
 class Places:
-    """What ``ref.at`` is: to be indexed."""
+    """The object ``ref.at``, to be indexed."""
 
     __slots__ = ("ref",)
 
@@ -241,17 +241,17 @@ def new_ref(init_val: Any, *, memory_space: Any = None, kind: Any = None) -> Ref
 
 
 def empty_ref(ty: Any, memory_space: Any = None) -> Ref:
-    """Return a reference to an array of a type, which holds NaN, or the least integer, until it is assigned to."""
+    """Return a reference to an array of a type, with NaN or the least integer until assigned to."""
     return Ref(uninitialized(ty.shape, ty.dtype), memory_space)
 
 
 def freeze(ref: Ref) -> Any:
-    """Return what a reference holds; it is not to be assigned to any more."""
+    """Return the array of a reference, which is not assigned to any more."""
     return ref[...]
 
 
 def free_ref(ref: Ref) -> None:
-    """Let go of what a reference holds."""
+    """Release the array of a reference."""
     ref._read()
     ref.held = None
 
@@ -267,7 +267,7 @@ def set(ref: Referring, idx: Any, value: Any) -> None:  # JAX's name
 
 
 def swap(ref: Referring, idx: Any, value: Any, _function_name: str = "ref_swap") -> Any:
-    """Replace elements that a reference holds, and return what they were."""
+    """Replace elements of a reference's array, and return the old ones."""
     before = get(ref, idx)
     set(ref, idx, value)
     return before

@@ -1,4 +1,4 @@
-"""What functions of fungrad return that is called later on: it gives arrays as JAX's."""
+"""Functions returned by fungrad, whose results become arrays as JAX's."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ class Traced(Holder):
 
 
 def jaxpr_as_fun(closed_jaxpr: Any, *args: Any) -> Callable[..., Any]:
-    """Return a program as a function of arrays, of which the first may be given here."""
+    """Return a program as a function of arrays; the first ones may be given here."""
     function = Crossed(jaxprs.jaxpr_as_fun(closed_jaxpr))
     return functools.partial(function, *args) if args else function
 
 
 def converted(pair: tuple[Any, Any]) -> tuple[Any, Any]:
-    """Return what `closure_convert` gives: a function, and arrays."""
+    """Return the result of `closure_convert`: a function, and arrays."""
     function, arrays = pair
     return Crossed(function), leave_tree(arrays)

@@ -1,4 +1,4 @@
-"""Shapes, and what JAX says of those that do not go together."""
+"""Shapes, and JAX's messages for those that do not fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Maps over devices, of which there is one: its part of an array is all of it, and each axis of a mesh has length 1."""
+"""Maps over the one device: its part is the whole array, and each mesh axis has length 1."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def shard_map(
     axis_names: Any = frozenset(),
     check_vma: bool = True,
 ) -> Any:
-    """Return `f`, whose part of each argument is the whole; the axes of the mesh have names in it, and length 1."""
+    """Return `f`, whose part of each argument is the whole, with named mesh axes of length 1."""
     if f is None:
         return functools.partial(shard_map, out_specs=out_specs, in_specs=in_specs, mesh=mesh)
     if mesh is not None and mesh.size > 1:
@@ -80,6 +80,6 @@ def shard_map(
 
 
 def _along(f: Callable[..., Any], name: Any, *args: Any) -> Any:
-    """Return what f gives where an axis of length 1 has a name."""
+    """Return the result of `f` where an axis of length 1 has a name."""
     out = fungrad.vmap(lambda _: f(*args), axis_name=name)(fungrad.numpy.zeros(1))
     return tree.map(lambda x: x[0], out)

@@ -87,7 +87,7 @@ class BCOO(JAXSparse):
     def fromdense(
         cls, mat: Any, *, nse: int | None = None, index_dtype: Any = np.int32, **_: Any
     ) -> BCOO:
-        """Return what of an array is not 0; the first `nse` elements, filled up with places out of bounds."""
+        """Return the non-zero elements of an array: the first `nse`, padded with places out of bounds."""
         mat = jnp.asarray(mat)
         places = jnp.nonzero(mat, size=nse, fill_value=mat.shape)
         data = mat.at[places].get(mode="fill", fill_value=0)
@@ -176,7 +176,7 @@ class BCSR(JAXSparse):
     def fromdense(
         cls, mat: Any, *, nse: int | None = None, index_dtype: Any = np.int32, **_: Any
     ) -> BCSR:
-        """Return what of a matrix is not 0."""
+        """Return the non-zero elements of a matrix."""
         return cls.from_bcoo(BCOO.fromdense(mat, nse=nse, index_dtype=index_dtype))
 
     @classmethod
@@ -237,7 +237,7 @@ _register(BCSR, "data indices indptr")
 
 
 def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., Any]:
-    """Return a function that takes sparse arrays: what it does with them are the operators that they have.
+    """Return a function that takes sparse arrays, through the operators that they have.
 
     Functions of `jax.numpy` take none here; of ``m.todense()`` they do.
     """
@@ -284,7 +284,7 @@ def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
 
 
 def lobpcg_standard(A: Any, X: Any, m: int = 100, tol: Any = None) -> tuple[Any, Any, Any]:
-    """Return the largest eigenvalues of a symmetric matrix, or of a function that multiplies by it, with their vectors, and 1.
+    """Return the largest eigenvalues of a symmetric matrix or operator, with their vectors, and 1.
 
     There are as many as `X` has columns, and they are found by ``jax.numpy.linalg.eigh``, in one step and with derivatives:
     neither does it start with `X`, nor does it stop at `tol`.

@@ -1,4 +1,4 @@
-"""Loops, branches and jitted functions that assign to references: their arrays go in as arguments, and come out as results."""
+"""Loops, branches and jitted functions that assign to references: arrays are threaded through."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _read(held: Sequence[Ref]) -> list[Any]:
 
 
 def _carrying(held: Sequence[Ref], function: Callable[..., Any], place: int) -> Callable[..., Any]:
-    """Return a function whose argument at a place is a pair with the arrays of references, as is its result."""
+    """Return a function whose argument and result are paired with the arrays of references."""
 
     @functools.wraps(function)
     def carried(*args: Any) -> Any:
@@ -136,7 +136,7 @@ THREADED: dict[str, Callable[..., Any]] = {
 
 
 def threaded(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of `jax.lax` so that what it calls may assign to references of its caller."""
+    """Return a function of `jax.lax` whose callees may assign to references of its caller."""
     calling = THREADED[name]
 
     @functools.wraps(plain)
@@ -163,7 +163,7 @@ def threaded_map(plain: Callable[..., Any], scan: Callable[..., Any]) -> Callabl
 
 
 class Passed:
-    """A reference among arguments: a pytree of what it holds."""
+    """A reference among arguments: a pytree of its array."""
 
     def __init__(self, array: Any) -> None:
         self.array = array
@@ -180,7 +180,7 @@ _ARRAYS = frozenset([Array, np.ndarray, Tracer, int, float, bool])
 
 
 def references(args: Any, kwargs: Any) -> list[Ref]:
-    """Return the references among arguments; an error if one is given twice, or if some elements of one are."""
+    """Return the references among arguments; raise if one is given twice, or for elements of one."""
     if not kwargs and _ARRAYS.issuperset(map(type, args)):
         return []
     leaves = tree.leaves((args, kwargs))
@@ -197,7 +197,7 @@ def references(args: Any, kwargs: Any) -> list[Ref]:
 
 
 def passing(jitted: Any, closed: Sequence[Ref]) -> Any:
-    """Return a jitted function anew, so that in the place of references it takes what they hold, and gives that back.
+    """Return a jitted function that takes and returns the arrays of references.
 
     Those that are `closed` over, too.
     """
@@ -227,7 +227,7 @@ def passing(jitted: Any, closed: Sequence[Ref]) -> Any:
 
 
 class Passing:
-    """Calls of a jitted function that knows references: those among its arguments, and those that it turns out to use."""
+    """Calls of a jitted function with references: those among its arguments, and those it uses."""
 
     def __init__(self, inner: Any) -> None:
         self.inner, self.closed = inner, cast(list[Ref], [])

@@ -66,7 +66,7 @@ class Jitted(Crossed):
         return leave(result) if type(result) is _ndarray else leave_tree(result)
 
     def _passing(self, args: Any, kwargs: Any) -> Any:
-        """Call with references among the arguments, or in the function: what they hold goes in, and comes back."""
+        """Call with references among the arguments or captures: their arrays go in, and come back."""
         own = vars(self)
         if "passing" not in own:
             own["passing"] = threaded.Passing(self.inner)
@@ -104,7 +104,7 @@ def jit(
     inline: bool = False,
     compiler_options: Any = None,
 ) -> Any:
-    """Return `fun` compiled for the types of its arguments; shardings, devices and options of the compiler mean nothing."""
+    """Return `fun` compiled by types of arguments; shardings, devices and compiler options are ignored."""
     options = {
         "static_argnums": static_argnums,
         "static_argnames": static_argnames,
@@ -121,7 +121,7 @@ def jit(
 
 
 def _programs_of(fun: FunctionType, jitted: Any) -> Programs:
-    """Return the programs of all that `jit` has made of a function with the same static arguments: programs make ``jit(f)`` in loops."""
+    """Return the programs of all ``jit(f)`` of a function with equal static arguments."""
     if len(_programs) >= _FUNCTIONS:
         _programs.clear()  # what a function is compiled to may hold it
     _, (_, *options) = jitted.recipe()
@@ -134,7 +134,7 @@ _programs: WeakKeyDictionary[FunctionType, dict[Any, Programs]] = WeakKeyDiction
 
 
 def clear_caches() -> None:
-    """Forget what functions have been compiled to."""
+    """Forget all compiled programs."""
     functions = [
         reference() for reference in _programs.keyrefs()
     ]  # in one step, which no iterator is
@@ -152,7 +152,7 @@ def vmap(
     spmd_axis_name: Any = None,
     sum_match: bool = False,
 ) -> Any:
-    """Return `fun` mapped over axes; an argument that is mapped over none may be anything, such as a function."""
+    """Return `fun` mapped over axes; an unmapped argument may be anything, such as a function."""
     if sum_match:
         refuse("vmap", "sum_match")
     mapped = Crossed(fungrad.vmap(fun, in_axes, out_axes, axis_name, axis_size))
@@ -196,7 +196,7 @@ tree.register_node(Linearized, lambda f: ((f.inner,), None), lambda _, parts: Li
 
 
 class _Checkpointed(Crossed):
-    """A function whose derivative takes less memory: it is called with arrays, but for what is static."""
+    """A function whose derivative takes less memory: called with arrays, except static arguments."""
 
     def __init__(self, inner: Any, positions: Any, names: Any) -> None:
         super().__init__(inner)
@@ -223,7 +223,7 @@ def checkpoint(
     static_argnames: Any = (),
     concrete: Any = ...,
 ) -> Any:
-    """Return `fun` with a derivative that computes again what is in between."""
+    """Return `fun` with a derivative that recomputes intermediate values."""
     options = {"static_argnums": static_argnums, "static_argnames": static_argnames}
     inner = fungrad.checkpoint(fun, policy=policy, concrete=concrete not in (..., False), **options)
     return _Checkpointed(inner, static_argnums, static_argnames)
@@ -310,7 +310,7 @@ class custom_vjp(_Ruled):
 
 
 def custom_gradient(fun: Any) -> Any:
-    """Return the function of which `fun` gives the results and the way back."""
+    """Return the function whose results and pullback `fun` gives."""
     return Crossed(fungrad.custom_gradient(receiving(fun, False)))
 
 
@@ -354,7 +354,7 @@ def make_array_from_callback(
 
 
 def print_environment_info(return_string: bool = False) -> Any:
-    """Print what there is of fungrad and NumPy here."""
+    """Print facts about fungrad and NumPy here."""
     return (
         f"fungrad {fungrad.__version__}, NumPy {np.__version__}"
         if return_string

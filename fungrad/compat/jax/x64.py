@@ -1,4 +1,4 @@
-"""Whether there are numbers of 64 bits: ``jax_enable_x64``, off unless the program or its environment says otherwise."""
+"""The option ``jax_enable_x64`` for 64-bit numbers, off by default."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NARROW: dict[np.dtype[Any], np.dtype[Any]] = {
     np.dtype(wide): np.dtype(narrow)
     for wide, narrow in (("f8", "f4"), ("i8", "i4"), ("u8", "u4"), ("c16", "c8"))
 }
-"""What becomes of dtypes of 64 bits."""
+"""Narrow counterparts of 64-bit dtypes."""
 
 
 def x64_enabled() -> bool:

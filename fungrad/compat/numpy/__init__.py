@@ -1,4 +1,4 @@
-"""NumPy's own functions make arrays of what is traced: ``np.array([t, 1.0])``, ``z = np.zeros(3); z[0] = t``.
+"""NumPy's own functions on traced values: ``np.array([t, 1.0])``, ``z = np.zeros(3); z[0] = t``.
 
 Programs that create and convert arrays with `numpy` are differentiated as they are, and so are functions of SciPy written in
 Python. Nothing of it is on unless asked for: for a block, by `tracing`, or for the process, by `install`.
@@ -36,7 +36,7 @@ _switching = threading.RLock()
 
 
 def install() -> None:
-    """Let NumPy's functions take what is traced, from now on and in all threads.
+    """Let NumPy's functions take traced values, from now on and in all threads.
 
     It may be called several times; as many calls of `uninstall` put NumPy's functions back.
 
@@ -111,7 +111,7 @@ def uninstall() -> None:
 
 @contextlib.contextmanager
 def tracing() -> Iterator[None]:
-    """Let NumPy's functions take what is traced, inside the block.
+    """Let NumPy's functions take traced values, inside the block.
 
     Entering and leaving looks through all modules, which takes some milliseconds: put it around a program, not around a
     call in a loop. Blocks may be nested. Other threads see it too; where no trace is open, functions are NumPy's.

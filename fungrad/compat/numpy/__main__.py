@@ -1,4 +1,4 @@
-"""Run a program whose NumPy takes what is traced: ``python -m fungrad.compat.numpy program.py [arguments]``."""
+"""Run a program whose NumPy takes traced values: ``python -m fungrad.compat.numpy program.py``."""
 
 from fungrad.compat.numpy import install
 from fungrad.compat.standing_in import run

@@ -1,4 +1,4 @@
-"""Who calls a function of NumPy while a trace is open: whether that makes arrays for what is traced."""
+"""Callers of NumPy's functions while a trace is open: whether they make arrays for traced values."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def calls(frame: FrameType, name: str, function: Any) -> bool:
 
 @functools.lru_cache(maxsize=1 << 10)
 def stores(code: CodeType) -> bool:
-    """Whether elements of arrays are assigned in a function: ``a[i] = x``, ``a += x``, ``np.fill_diagonal(a, x)``."""
+    """Whether a function assigns elements of arrays: ``a[i] = x``, ``a += x``, ``np.fill_diagonal``."""
     if not _FILLING.isdisjoint(code.co_names):
         return True
     return any(
@@ -60,7 +60,7 @@ _FILLING = frozenset(
 
 
 def holds_tracer(frame: FrameType) -> bool:
-    """Whether a local variable of a frame is traced, or what it holds: elements, or attributes of `self`."""
+    """Whether a frame's local variable, its elements or attributes of `self` are traced."""
     while "array_api_compat" in str(frame.f_globals.get("__name__")) and frame.f_back is not None:
         frame = frame.f_back  # which calls NumPy's functions for others
     variables = frame.f_locals

@@ -1,4 +1,4 @@
-"""Objects of SciPy's classes that hold something traced: each hands all it is asked for to fungrad's object in its place."""
+"""Objects of SciPy's classes with traced contents, which hand everything to fungrad's objects."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ OPERATORS = {
 
 
 def operators() -> Iterator[tuple[Any, str, Any]]:
-    """Yield what stands for operators of SciPy's sparse matrices: with something traced they are those of fungrad's."""
+    """Yield stand-ins for operators of SciPy's sparse matrices: with traced values they are fungrad's."""
     import scipy.sparse
 
     kinds = (scipy.sparse.sparray, scipy.sparse.spmatrix, *_formats())

@@ -1,4 +1,4 @@
-"""Integrals and differential equations of what is traced, with the signatures of `scipy.integrate`."""
+"""Integrals and differential equations of traced values, with `scipy.integrate`'s signatures."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def quad(
     limlst: int = 50,
     complex_func: bool = False,
 ) -> Any:
-    """`scipy.integrate.quad` of what is traced."""
+    """`scipy.integrate.quad` of traced values."""
     from fungrad.scipy import integrate
 
     args = as_tuple(args)
@@ -99,7 +99,7 @@ def quad_vec(
     *,
     args: Any = (),
 ) -> Any:
-    """`scipy.integrate.quad_vec` of what is traced; points are where it is to look closely, as it does by itself."""
+    """`scipy.integrate.quad_vec` of traced values, with points of special interest."""
     from fungrad.scipy import integrate
 
     found = integrate.quad_vec(f, a, b, epsabs, epsrel, limit=limit, args=args)
@@ -109,7 +109,7 @@ def quad_vec(
 def nquad(
     func: Function, ranges: Any, args: Any = None, opts: Any = None, full_output: bool = False
 ) -> Any:
-    """`scipy.integrate.nquad` of what is traced; the error is that of the outermost integral."""
+    """`scipy.integrate.nquad` of traced values, with the outermost integral's error."""
     ranges, n = [*ranges], len(ranges)
     options = [*opts] if isinstance(opts, (list, tuple)) else [opts] * n
     integral = func
@@ -120,7 +120,7 @@ def nquad(
 
 
 def _integrated(func: Function, is_pair: bool, limits: Any, options: Any) -> Function:
-    """Return the integral over the first argument of a function, or of one that gives a pair of integral and error."""
+    """Return the integral over a function's first argument, or of an (integral, error) pair's."""
 
     def value(x: Any, *others: Any) -> Any:
         computed = func(x, *others)
@@ -145,7 +145,7 @@ def dblquad(
     epsabs: float = 1.49e-8,
     epsrel: float = 1.49e-8,
 ) -> Any:
-    """`scipy.integrate.dblquad` of what is traced."""
+    """`scipy.integrate.dblquad` of traced values."""
     opts = {"epsabs": epsabs, "epsrel": epsrel}
     return nquad(func, [_between(gfun, hfun, 1), (a, b)], args, opts)
 
@@ -162,7 +162,7 @@ def tplquad(
     epsabs: float = 1.49e-8,
     epsrel: float = 1.49e-8,
 ) -> Any:
-    """`scipy.integrate.tplquad` of what is traced."""
+    """`scipy.integrate.tplquad` of traced values."""
 
     def innermost(y: Any, x: Any, *args: Any) -> Any:
         return [f(x, y) if callable(f) else f for f in (qfun, rfun)]
@@ -172,7 +172,7 @@ def tplquad(
 
 
 def _between(low: Any, high: Any, count: int) -> Function:
-    """Return the limits as a function of the outer variables; each is a number or a function of the first `count`."""
+    """Return the limits, numbers or functions of the first `count`, as functions of outer variables."""
     return lambda *outer: tuple([f(*outer[:count]) if callable(f) else f for f in (low, high)])
 
 
@@ -203,7 +203,7 @@ def odeint(
     printmessg: Any = 0,
     tfirst: bool = False,
 ) -> Any:
-    """`scipy.integrate.odeint` of what is traced, with its method and its tolerances; of several the least holds for all."""
+    """`scipy.integrate.odeint` of traced values, with the least of several tolerances."""
     from fungrad.programs.solvers.initial_value import Options
     from fungrad.scipy.integrate.equations import Equation
 

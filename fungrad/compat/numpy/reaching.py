@@ -1,4 +1,4 @@
-"""Whether something traced is among arguments, or in what functions there hold."""
+"""Search for traced values among arguments, and in functions there."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def reach(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 
 def holds(function: Any) -> bool:
-    """Whether a function has something traced in a closure, a default, or an object that it is a method of."""
+    """Whether a function has a traced value in a closure, a default, or its object."""
     if isinstance(function, functools.partial):
         return reach(function.args, function.keywords) or holds(function.func)
     if type(function) is MethodType:

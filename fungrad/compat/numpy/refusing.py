@@ -1,4 +1,4 @@
-"""What functions with SciPy's signatures refuse, and results of which some cannot be known."""
+"""Refusals of functions with SciPy's signatures, and results that are partly unknown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def refuse(function: str, advice: dict[str, str], given: dict[str, Any]) -> None
 
 
 class Unknown(dict[str, Any]):
-    """A dictionary of what a solver reports; what it lacks is not known where something is traced."""
+    """A solver's report as a dictionary; missing entries are unknown for traced values."""
 
     def __init__(self, function: str, **known: Any) -> None:
         super().__init__(known)

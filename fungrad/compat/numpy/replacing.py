@@ -1,4 +1,4 @@
-"""Putting stand-ins in the places of functions, and these back: in their own module, and where others have imported them."""
+"""Exchange of functions for stand-ins and back, in their module and wherever they were imported."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MISSING: Any = object()  # a method that a class inherits
 
 
 class Replacement:
-    """Functions that stand for others, while it is on. It may be switched on several times, by one thread after the other."""
+    """Stand-ins for functions, while it is on; several threads may switch it on in turn."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -25,7 +25,7 @@ class Replacement:
         self._places: list[tuple[Any, str, Any, Any]] = []  # owner, name, original, stand-in
 
     def on(self, made: Callable[[], Iterable[Place]]) -> bool:
-        """Replace what `made` yields: an owner, a name, and what is to stand there. Return whether it was off."""
+        """Put the stand-ins of `made`, (owner, name, stand-in), in place; return whether it was off."""
         self._times += 1
         if self._times == 1:
             self.add(made())
@@ -43,7 +43,7 @@ class Replacement:
                     self._exchange({id(old): new for _, _, old, new in places})
 
     def off(self) -> bool | None:
-        """Put everything back if this is the last to switch it off, and return whether it was; None if it was not on."""
+        """Put everything back if this is the last switch-off; return whether it was, or None if not on."""
         with self._lock:
             if not self._times:
                 return None
@@ -60,7 +60,7 @@ class Replacement:
             return True
 
     def original(self, x: Any) -> Any:
-        """Return what an object stands for at this moment: the object itself if it is no stand-in."""
+        """Return the original of a stand-in; other objects unchanged."""
         found = [old for _, _, old, new in [*self._places] if new is x and old is not _MISSING]
         return found[0] if found else x
 
@@ -77,11 +77,11 @@ class Replacement:
 
 
 def _takes_stand_ins(module: ModuleType) -> bool:
-    """Whether functions that a module has imported are exchanged: not of NumPy and fungrad, nor in compiled code."""
+    """Whether a module's imported functions are exchanged: not in NumPy, fungrad or compiled code."""
     package = module.__name__.partition(".")[0]
     file = getattr(module, "__file__", None) or ""
     return package not in ("numpy", "fungrad") and not file.endswith(tuple(EXTENSION_SUFFIXES))
 
 
 replacement = Replacement()
-"""What `fungrad.compat.numpy.install` and `tracing` have put in the places of functions."""
+"""Stand-ins put in place by `fungrad.compat.numpy.install` and `tracing`."""

@@ -1,4 +1,4 @@
-"""What stands for SciPy's functions that `fungrad.scipy` has too: those take what is traced, SciPy's own all else.
+"""Stand-ins for SciPy's functions: fungrad's for traced values, SciPy's own for all else.
 
 Compiled code takes no tracers, whatever is converted before it, and under `jit` the checks of SciPy's Python need values that
 nobody has.
@@ -32,7 +32,7 @@ MODULES = (
     *("fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal"),
     *("sparse", "sparse.linalg", "special", "stats"),
 )
-"""The modules of SciPy of which fungrad has a mirror."""
+"""Modules of SciPy with a mirror in fungrad."""
 
 _HELPERS = "_lib.array_api_compat.common._helpers"
 WATCHED = (*MODULES, _HELPERS)
@@ -40,13 +40,13 @@ WATCHED = (*MODULES, _HELPERS)
 
 
 def is_ready(name: str) -> bool:
-    """Whether a module of SciPy has been imported, and that of fungrad is not just being imported, which imports it."""
+    """Whether a module of SciPy is imported, and not only by fungrad's import in progress."""
     mirror = sys.modules.get(f"fungrad.scipy.{name}")
     return f"scipy.{name}" in sys.modules and (mirror is None or hasattr(mirror, "__all__"))
 
 
 def stand_ins(name: str) -> Iterator[tuple[Any, str, Any]]:
-    """Yield what is replaced of a module of SciPy that is imported: an owner, a name, and what stands there instead."""
+    """Yield the replacements in an imported module of SciPy: owner, name, stand-in."""
     if name == _HELPERS:
         helpers = sys.modules[f"scipy.{name}"]
         yield helpers, "is_writeable_array", _writeable(helpers.is_writeable_array)
@@ -69,7 +69,7 @@ def stand_ins(name: str) -> Iterator[tuple[Any, str, Any]]:
 
 
 def mirrored(name: str) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the names of functions, classes and distributions of a module of SciPy's, these, and fungrad's, which take what is traced."""
+    """Yield names of functions, classes and distributions of a SciPy module, with both versions."""
     from fungrad.compat.numpy import signatures  # few programs need it
 
     theirs, ours = sys.modules[f"scipy.{name}"], importlib.import_module(f"fungrad.scipy.{name}")
@@ -86,7 +86,7 @@ def mirrored(name: str) -> Iterator[tuple[str, Any, Any]]:
 
 
 def numbers() -> Iterator[tuple[Any, str, Any]]:
-    """Yield what stands for the functions of `math`, which take no tracers: in the user's code, and in SciPy's Python."""
+    """Yield stand-ins for functions of `math`, which take no tracers, in user code and SciPy's Python."""
     from fungrad.scipy import special
 
     for name in _MATH:
@@ -117,7 +117,7 @@ def _of_number(original: Function, ours: Function) -> Function:
 
 
 def _writeable(original: Function) -> Function:
-    """Return what tells whether elements of an array can be assigned: not of a traced scalar."""
+    """Return the test whether elements of an array can be assigned: not of a traced scalar."""
 
     @functools.wraps(original)
     def is_writeable_array(x: Any) -> bool:
@@ -127,7 +127,7 @@ def _writeable(original: Function) -> Function:
 
 
 def switch(original: Function, traced: Function) -> Function:
-    """Return the function that hands what is traced to fungrad's."""
+    """Return the function that hands traced values to fungrad's."""
 
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -139,7 +139,7 @@ def switch(original: Function, traced: Function) -> Function:
 
 
 def _first(traced: Function, original: Function, args: Any, kwargs: dict[str, Any]) -> Any:
-    """Call fungrad's function; where it takes fewer arguments than SciPy's, that may do, if it is written in Python.
+    """Call fungrad's function, or SciPy's, if that is Python, for arguments that fungrad's lacks.
 
     Arguments that are constants are handed on as plain arrays.
     """
@@ -169,7 +169,7 @@ def _plain(x: Any) -> Any:
 
 
 def method(original: Function, distribution: Any) -> Function:
-    """Return the method of a distribution that hands what is traced to fungrad's distribution."""
+    """Return the method of a distribution that hands traced values to fungrad's distribution."""
     name, of = original.__name__, distribution.name
 
     @functools.wraps(original)
@@ -217,7 +217,7 @@ def _quantile(original: Function) -> Function:
 
 
 def _initializer(kind: Any, traced: Function) -> Function:
-    """Return what makes an object of a class; of what is traced, fungrad's object does all it is asked for."""
+    """Return the initializer of a class: for traced values, fungrad's object does the work."""
     original = kind.__init__
 
     handed = holders.handed(kind)
@@ -242,13 +242,13 @@ def _is_ours(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 
 class AfterImport:
-    """A finder that calls a function with the name of each of `WATCHED` after it, or fungrad's of that name, has been imported."""
+    """A finder that calls a function after each module of `WATCHED` is imported."""
 
     def __init__(self, imported: Callable[[str], None]) -> None:
         self._imported = imported
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
-        """Find what the path has, if it is one of the modules."""
+        """Find one of the modules on the path."""
         name = fullname.removeprefix("fungrad.").removeprefix("scipy.")
         if name == fullname or name not in WATCHED:
             return None

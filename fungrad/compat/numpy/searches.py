@@ -1,4 +1,4 @@
-"""Roots and fits of what is traced, with the signatures of `scipy.optimize`."""
+"""Roots and fits of traced values, with `scipy.optimize`'s signatures."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def toms748(
     full_output: bool = False,
     disp: bool = True,
 ) -> Any:
-    """`scipy.optimize.toms748` of what is traced."""
+    """`scipy.optimize.toms748` of traced values."""
     from fungrad.scipy import optimize
 
     settings = {"k": k, "xtol": xtol, "rtol": rtol, "maxiter": maxiter}
@@ -91,7 +91,7 @@ def fsolve(
     factor: float = 100,
     diag: Any = None,
 ) -> Any:
-    """`scipy.optimize.fsolve` of what is traced; a Jacobian matrix that is given is not needed."""
+    """`scipy.optimize.fsolve` of traced values; a given Jacobian is not needed."""
     from fungrad.scipy import optimize
 
     given = {"maxfev": maxfev} if maxfev else None
@@ -125,7 +125,7 @@ def least_squares(
     callback: Any = None,
     workers: Any = None,
 ) -> Any:
-    """`scipy.optimize.least_squares` of what is traced; the Jacobian is exact, whatever `jac` says."""
+    """`scipy.optimize.least_squares` of traced values; the Jacobian is exact, whatever `jac` says."""
     from fungrad.scipy import optimize
 
     steering = {"x_scale": x_scale, "tr_solver": tr_solver, "tr_options": tr_options}
@@ -164,7 +164,7 @@ def leastsq(
     factor: float = 100,
     diag: Any = None,
 ) -> Any:
-    """`scipy.optimize.leastsq` of what is traced; a Jacobian matrix that is given is not needed."""
+    """`scipy.optimize.leastsq` of traced values; a given Jacobian is not needed."""
     from fungrad.scipy import optimize
 
     # Which SciPy's `least_squares` wants above the precision of a number.
@@ -199,7 +199,7 @@ def curve_fit(
     nan_policy: str | None = None,
     **kwargs: Any,
 ) -> Any:
-    """`scipy.optimize.curve_fit` of what is traced; the Jacobian is exact, whatever `jac` says."""
+    """`scipy.optimize.curve_fit` of traced values; the Jacobian is exact, whatever `jac` says."""
     from fungrad.scipy import optimize
 
     given = {"method": method, "nan_policy": nan_policy, **kwargs}

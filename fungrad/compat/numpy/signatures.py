@@ -1,4 +1,4 @@
-"""Functions of `fungrad.scipy` with SciPy's signatures, where they have others, and what of SciPy's is had by them.
+"""Functions of `fungrad.scipy` under SciPy's signatures, where these differ.
 
 What only steers an algorithm, or what it prints, is taken and has no effect; what would change a result, and cannot be
 obeyed, is refused.

@@ -1,4 +1,4 @@
-"""What stands for NumPy's functions that create and convert arrays: they take what is traced, while a trace is open.
+"""Stand-ins for NumPy's functions that create and convert arrays, for traced values.
 
 Without a trace each is NumPy's function. With one,
 
@@ -42,14 +42,14 @@ CREATING = (
     *("empty", "empty_like", "eye", "full", "full_like", "identity", "ones", "ones_like"),
     *("tri", "zeros", "zeros_like"),
 )
-"""What is made to be filled."""
+"""Functions that make arrays to be filled."""
 
 CONVERTING = (
     *("arange", "array", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray"),
     *("asfortranarray", "atleast_1d", "atleast_2d", "atleast_3d", "copy", "geomspace"),
     *("linspace", "logspace"),
 )
-"""What makes arrays of what it is given; these are filled only where the function that calls assigns elements."""
+"""Functions that convert to arrays, which are filled only if the caller assigns elements."""
 
 
 COMPUTING = (
@@ -73,11 +73,11 @@ COMPUTING = (
     *("trapezoid", "var", "vdot", "vstack", "where"),
 )
 LINALG = ("cholesky", "det", "eigh", "eigvalsh", "inv", "lstsq", "norm", "slogdet", "solve", "svd")
-"""What NumPy itself hands on of traced arrays, but not of lists that hold them."""
+"""Functions that NumPy hands on for traced arrays, but not for lists that hold them."""
 
 
 def stand_in(original: Function, ours: Function, creates: bool | None) -> Function:
-    """Return what stands for a function of NumPy; `ours` takes tracers. With `creates` None it makes nothing to be filled."""
+    """Return the stand-in of a NumPy function; with `creates` None it makes nothing to be filled."""
     name = original.__name__
 
     @functools.wraps(original)
@@ -107,7 +107,7 @@ def stand_in(original: Function, ours: Function, creates: bool | None) -> Functi
 
 
 def of_traced(original: Function, ours: Function) -> Function:
-    """Return the function that is `ours` where something traced is among the arguments, and else `original`."""
+    """Return the function that is `ours` for traced arguments, and else `original`."""
 
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -125,7 +125,7 @@ _COPYING: dict[Any, bool | None] = {
     np._CopyMode.IF_NEEDED: None,
     np._CopyMode.ALWAYS: True,
 }
-"""NumPy's names of what `copy` may be, which SciPy uses."""
+"""NumPy's names of values of `copy`, which SciPy uses."""
 
 
 def _filled(caller: FrameType, owner: int, name: str, function: Function, creates: bool) -> bool:
@@ -174,7 +174,7 @@ def _fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> An
 
 
 def fromiter(original: Function) -> Function:
-    """Return what stands for `numpy.fromiter`: the iterator can be run once alone."""
+    """Return the stand-in of `numpy.fromiter`: the iterator can only be run once."""
 
     @functools.wraps(original)
     def function(iter: Any, *args: Any, **kwargs: Any) -> Any:
@@ -187,7 +187,7 @@ def fromiter(original: Function) -> Function:
 
 
 def _require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
-    """`numpy.require` of what is traced, which lies nowhere: of the requirements, an own copy means something."""
+    """`numpy.require` of traced values: of the requirements, only an own copy has a meaning."""
     wanted = [requirements] if isinstance(requirements, str) else [*(requirements or ())]
     wanted = [str(x).upper() for x in wanted]
     order = "F" if {"F", "F_CONTIGUOUS", "FORTRAN"}.intersection(wanted) else None
@@ -196,7 +196,7 @@ def _require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any =
 
 
 def _checked(a: Any, dtype: Any = None, order: Any = None) -> Any:
-    """`numpy.asarray_chkfinite`; what has no value yet is not checked."""
+    """`numpy.asarray_chkfinite`; unknown values are not checked."""
     x: Any = fnp.asarray(a, dtype, order)
     known = known_value(x) if type(x) is Tracer else x
     if known is not None:
@@ -205,7 +205,7 @@ def _checked(a: Any, dtype: Any = None, order: Any = None) -> Any:
 
 
 def stand_ins() -> Iterator[tuple[Any, str, Any]]:
-    """Yield what is replaced: the module or class, the name, and what stands there instead."""
+    """Yield the replacements: module or class, name, stand-in."""
     for names, creates in ((CREATING, True), (CONVERTING, False)):
         for name in names:
             ours = _checked if name == "asarray_chkfinite" else getattr(fnp, name)
@@ -222,7 +222,7 @@ def stand_ins() -> Iterator[tuple[Any, str, Any]]:
 
 
 def _method(original: Function, traced: Function) -> Function:
-    """Return what stands for a method: `traced` is called where something traced is among the arguments."""
+    """Return the stand-in of a method: `traced` is called for traced arguments."""
 
     @functools.wraps(original)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -246,7 +246,7 @@ def _joined(original: Function, self: Any, args: Any, kwargs: dict[str, Any]) ->
 
 
 def joined(joins: Any, key: Any, original: Function | None = None) -> Any:
-    """Return what `numpy.r_` or `numpy.c_`, the object `joins`, gives for a key that may hold something traced."""
+    """Return the result of `numpy.r_` or `numpy.c_`, `joins`, for a key with traced values."""
     items = key if isinstance(key, tuple) else (key,)
     bounds = [b for s in items if isinstance(s, slice) for b in (s.start, s.stop, s.step)]
     if has_tracer(items) or has_tracer(bounds):

@@ -1,4 +1,4 @@
-"""Iterative solutions of linear systems whose operators SciPy makes of Python functions: those functions are traced."""
+"""Iterative linear solvers for SciPy's operators of Python functions, which are traced."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["bicgstab", "cg", "gmres"]
 
 
 def _product(operator: Any) -> Any:
-    """Return the function by which an operator multiplies, if that holds something traced; else what is given.
+    """Return an operator's product function, if it holds traced values; else the operator.
 
     SciPy's `matvec` makes a NumPy array of its argument first. Other operators may call compiled code, and stay opaque.
     """

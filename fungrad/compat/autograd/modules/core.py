@@ -34,7 +34,7 @@ __getattr__ = attributes("autograd.core", ABSENT)
 
 
 def identity_vjp(argnums: Any, *args: Any) -> Any:
-    """Return what pulls back through the identity."""
+    """Return the pullback of the identity."""
     return lambda g: g
 
 
@@ -50,7 +50,7 @@ def sum_outgrads(gs: Any) -> Any:
 
 
 def primitive_with_deprecation_warnings(f_raw: Any) -> Any:
-    """Return `primitive` of a function, with the methods by which derivatives were defined before `defvjp`."""
+    """Return `primitive` of a function, with the methods that defined derivatives before `defvjp`."""
     wrapped = plain_primitive(f_raw)
     makers: dict[int, Any] = {}
 

@@ -34,7 +34,7 @@ _ONE_NUMBER = "{} only applies to real scalar-output functions. Try jacobian, el
 
 
 def _by_gradient(name: str, message: str, size_one: bool, with_value: bool) -> Callable[..., Any]:
-    """Return an operator that makes the gradient of the sum of what a function returns."""
+    """Return an operator for the gradient of the sum of a function's result."""
 
     def operator(fun: Callable[..., Any], argnum: Any = 0) -> Any:
         check_argnum(argnum)
@@ -108,7 +108,7 @@ def hessian(fun: Any, x: Any) -> Any:
 
 @unary_to_nary
 def make_hvp(fun: Any, x: Any) -> Any:
-    """Return what multiplies the Hessian at `x` with vectors, and the gradient there."""
+    """Return the product with the Hessian at `x`, and the gradient there."""
     return derivatives.make_vjp(grad(fun), x)
 
 
@@ -141,7 +141,7 @@ vector_jacobian_product = tensor_jacobian_product
 
 @unary_to_nary
 def make_jvp_reversemode(fun: Any, x: Any) -> Any:
-    """Return what takes a direction to the derivative of `fun` at `x` along it, by reverse mode alone."""
+    """Return the derivative of `fun` at `x` along a direction, by reverse mode alone."""
     pull, value = derivatives.make_vjp(fun, x)
     return derivatives.make_vjp(pull, vspace(value).zeros())[0]
 
@@ -151,7 +151,7 @@ def _half_square(x: Any) -> Any:
 
 
 def make_ggnvp(f: Any, g: Any = _half_square, f_argnum: Any = 0) -> Any:
-    """Return what multiplies vectors with the generalized Gauss-Newton matrix of ``g(f(x))``."""
+    """Return the product with the generalized Gauss-Newton matrix of ``g(f(x))``."""
 
     @unary_to_nary
     def at(f: Any, x: Any) -> Any:
@@ -196,7 +196,7 @@ def multigrad_dict(fun: Any) -> Any:
 
 
 def checkpoint(fun: Any) -> Any:
-    """Return `fun` with a derivative that keeps nothing of what it computes on the way."""
+    """Return `fun` with a derivative that keeps no intermediate values."""
 
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         leaves, structure = tree.flatten((args, kwargs))

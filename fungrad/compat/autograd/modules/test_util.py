@@ -91,7 +91,7 @@ def check_grads(f: Any, x: Any, modes: Sequence[str] = ("fwd", "rev"), order: in
 
 
 def combo_check(fun: Any, *args: Any, **kwargs: Any) -> Callable[..., None]:
-    """Return what checks the derivatives of `fun` for all combinations of lists of arguments."""
+    """Return the check of derivatives of `fun` for all combinations of lists of arguments."""
 
     def check(*choices: Any, **named: Any) -> None:
         for chosen in itertools.product(*choices):

@@ -22,18 +22,18 @@ __getattr__ = attributes("autograd.tracer", ABSENT)
 
 
 class OfTracers(type):
-    """The type of classes whose instances are what fungrad traces."""
+    """Type of classes whose instances are fungrad's traced values."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return type(instance) is Tracer
 
 
 class Box(metaclass=OfTracers):
-    """What stands for a value that is differentiated."""
+    """Stand-in for a differentiated value."""
 
     @classmethod
     def register(cls, value_type: type) -> None:
-        """Refuse: what can be differentiated are arrays, and containers of them."""
+        """Refuse: only arrays, and containers of them, can be differentiated."""
         raise NotImplementedError(
             f"fungrad has no boxes for {value_type.__name__}: register it as a container of arrays, with "
             "fungrad.tree_util.register_pytree_node"

@@ -34,7 +34,7 @@ def func(f: Any) -> Any:
 def toposort(
     end_node: Any, parents: Callable[[Any], Iterable[Any]] = operator.attrgetter("parents")
 ) -> Iterator[Any]:
-    """Yield a node and what it is made of, each after all that are made of it."""
+    """Yield a node and its ancestors, each after all of its descendants."""
     children: dict[Any, int] = {}
     pending = [end_node]
     while pending:

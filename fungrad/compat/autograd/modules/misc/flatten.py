@@ -19,7 +19,7 @@ __getattr__ = attributes("autograd.misc.flatten", ABSENT)
 
 
 def flatten(value: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """Return the numbers in nested containers as a vector, dicts in the order of their keys, and the way back."""
+    """Return the numbers in nested containers as a vector, dicts by sorted keys, and the inverse."""
     leaves, structure = tree.flatten(argument(value))
     shapes = [type_of(x).shape for x in leaves]
     ends = np.cumsum([int(np.prod(s)) for s in shapes])[:-1]
@@ -32,6 +32,6 @@ def flatten(value: Any) -> tuple[Any, Callable[[Any], Any]]:
 
 
 def flatten_func(func: Callable[..., Any], example: Any) -> tuple[Any, Any, Any]:
-    """Return a function of containers as one of vectors, the way back to containers, and `example` as a vector."""
+    """Return a function of containers as one of vectors, the inverse, and `example` as a vector."""
     vector, unflatten = flatten(example)
     return lambda x, *args: flatten(func(unflatten(x), *args))[0], unflatten, vector

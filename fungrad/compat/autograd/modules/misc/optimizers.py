@@ -1,4 +1,4 @@
-"""``autograd.misc.optimizers``: ``grad(x, i)`` gives the gradient for step `i`; `x` may be nested containers."""
+"""``autograd.misc.optimizers``: ``grad(x, i)`` is the gradient for step `i`; `x` may be nested."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def unflatten_optimizer(optimize: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _steps(grad: Any, x: Any, callback: Any, num_iters: int, step: Callable[..., Any]) -> Any:
-    """Take steps: ``step(g, i, *state)`` returns what is added to `x`, and the state."""
+    """Take steps: ``step(g, i, *state)`` returns the change of `x`, and the state."""
     state: tuple[Any, ...] = ()
     for i in range(num_iters):
         g = grad(x, i)

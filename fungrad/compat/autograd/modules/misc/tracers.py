@@ -27,5 +27,5 @@ def const_graph(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def full_graph(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Return the node of what `fun` returns, with its recipe down to the arguments."""
+    """Return the node of the result of `fun`, with its recipe down to the arguments."""
     return trace(FullGraphNode.new_root(), lambda args: fun(*args, **kwargs), args)[1]

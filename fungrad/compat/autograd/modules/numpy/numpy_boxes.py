@@ -13,4 +13,4 @@ __getattr__ = attributes("autograd.numpy.numpy_boxes", ABSENT)
 
 
 class ArrayBox(Box):
-    """What stands for an array that is differentiated."""
+    """Stand-in for a differentiated array."""

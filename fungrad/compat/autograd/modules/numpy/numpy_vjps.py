@@ -1,4 +1,4 @@
-"""``autograd.numpy.numpy_vjps``: what rules of one's own are written with."""
+"""``autograd.numpy.numpy_vjps``: building blocks of custom rules."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def balanced_eq(x: Any, z: Any, y: Any) -> Any:
 def repeat_to_match_shape(
     g: Any, shape: tuple[int, ...], dtype: Any, axis: Any, keepdims: bool
 ) -> tuple[Any, Any]:
-    """Return `g`, which was reduced along `axis`, repeated to a shape, and how many elements went into each of `g`'s."""
+    """Return `g`, reduced along `axis`, repeated to a shape, and the number of elements of each."""
     if shape == ():
         return g, 1
     over = range(len(shape)) if axis is None else (axis,) if isinstance(axis, int) else axis

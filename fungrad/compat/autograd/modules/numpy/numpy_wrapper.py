@@ -1,4 +1,4 @@
-"""``autograd.numpy.numpy_wrapper``: the functions that take any iterable of arrays, and some that autograd adds."""
+"""``autograd.numpy.numpy_wrapper``: functions of any iterable of arrays, and autograd's additions."""
 
 from __future__ import annotations
 

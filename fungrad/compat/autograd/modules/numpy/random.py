@@ -1,4 +1,4 @@
-"""``autograd.numpy.random``: NumPy's own, since what is drawn depends on nothing that is traced."""
+"""``autograd.numpy.random``: NumPy's own, since draws do not depend on traced values."""
 
 import numpy.random as _theirs
 

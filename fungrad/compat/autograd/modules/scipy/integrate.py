@@ -20,7 +20,7 @@ __getattr__ = attributes("autograd.scipy.integrate", ABSENT)
 def odeint(
     func: Callable[..., Any], y0: Any, t: Any, func_args: tuple[Any, ...] = (), **kwargs: Any
 ) -> Any:
-    """Integrate ``dy/dt = func(y, t, *func_args)``: by SciPy's ``odeint``, or, where a derivative is taken, fungrad's.
+    """Integrate ``dy/dt = func(y, t, *func_args)`` by SciPy's ``odeint``, under derivatives by fungrad's.
 
     Of the options only `rtol` and `atol` mean something for the latter.
     """

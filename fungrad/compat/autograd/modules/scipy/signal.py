@@ -65,7 +65,7 @@ def convolve(
 
 
 def _ordered(x: Any, over: Sequence[int], dot: Sequence[int]) -> tuple[Any, list[int], list[int]]:
-    """Return an array with the axes: all others as one, the summed ones as one, the convolved ones; and the lengths."""
+    """Return an array with three axes (all others, summed ones, convolved ones), and their lengths."""
     others = [i for i in range(x.ndim) if i not in over and i not in dot]
     shapes = [[x.shape[i] for i in part] for part in (others, dot, over)]
     moved = fnp.transpose(x, (*others, *dot, *over))

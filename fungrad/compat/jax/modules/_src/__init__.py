@@ -1,4 +1,4 @@
-"""`jax._src`, which libraries import from though it is no public name: modules are those where the names are public.
+"""`jax._src`, from which libraries import: modules are those of the public names.
 
 What is no public name of JAX, and libraries use all the same, is in fungrad/compat/jax/private.py.
 """

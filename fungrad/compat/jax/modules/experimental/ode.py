@@ -20,7 +20,7 @@ def odeint(
     mxstep: Any = float("inf"),
     hmax: Any = float("inf"),
 ) -> Any:
-    """Return the states at times `t` of the differential equation ``dy/dt = func(y, t, *args)``; see `fungrad.scipy.integrate`."""
+    """Return the states at times `t` of ``dy/dt = func(y, t, *args)``; see `fungrad.scipy.integrate`."""
     options = {"rtol": rtol, "atol": atol, "mxstep": mxstep, "hmax": hmax}
     given = tree.map(enter, (y0, t, *args))
     return received_tree(integrate.odeint(receiving(func), *given, **options))

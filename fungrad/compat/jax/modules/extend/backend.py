@@ -7,7 +7,7 @@ from fungrad.compat.jax.inert import CPU
 
 
 class Backend:
-    """What runs programs: NumPy on the CPU."""
+    """The runner of programs: NumPy on the CPU."""
 
     platform = "cpu"
     platform_version = "fungrad"
@@ -36,7 +36,7 @@ def get_backend(platform: Any = None) -> Backend:
 
 
 def backends() -> dict[str, Backend]:
-    """Return what there is by platform."""
+    """Return the backends by platform."""
     return {"cpu": _BACKEND}
 
 

@@ -13,7 +13,7 @@ class SourceInfo(NamedTuple):
 
 
 def current() -> SourceInfo:
-    """Return what is known of the place: nothing."""
+    """Return the facts known of the place: none."""
     return SourceInfo()
 
 

@@ -1,4 +1,4 @@
-"""`jax.experimental.pallas.mosaic_gpu`: what is for GPUs."""
+"""`jax.experimental.pallas.mosaic_gpu`: names for GPUs."""
 
 from fungrad.compat.jax.accelerators import Options
 from fungrad.compat.jax.accelerators import of_accelerators as _of_accelerators

@@ -1,4 +1,4 @@
-"""`jax.experimental.pallas.tpu`: what interpreted kernels use of it, and what is for TPUs."""
+"""`jax.experimental.pallas.tpu`: names for interpreted kernels, and names for TPUs."""
 
 from fungrad.compat.jax.accelerators import Options
 from fungrad.compat.jax.accelerators import load as load

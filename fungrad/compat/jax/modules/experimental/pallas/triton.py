@@ -1,4 +1,4 @@
-"""`jax.experimental.pallas.triton`: what interpreted kernels use of it, and what is for GPUs."""
+"""`jax.experimental.pallas.triton`: names for interpreted kernels, and names for GPUs."""
 
 from fungrad.compat.jax.accelerators import Options
 from fungrad.compat.jax.accelerators import load as load

@@ -56,7 +56,7 @@ class Slerp(transform.Slerp):
 
     @classmethod
     def init(cls, times: Any, rotations: Rotation) -> Self:
-        """Return what interpolates rotations; before the first and after the last it goes on."""
+        """Return an interpolation of rotations, which goes on before the first and after the last."""
         return cls(enter(times), rotations, extrapolate=True)
 
     def __call__(self, times: Any) -> transform.Rotation:

@@ -1,4 +1,4 @@
-"""`jax.scipy.stats`, and its modules, each of which is a distribution."""
+"""`jax.scipy.stats`, with a module for each distribution."""
 
 import sys as _sys
 from types import ModuleType as _ModuleType
