@@ -1,8 +1,9 @@
-"""Attributes that are computed when they are first read."""
+"""Attributes that are computed when they are first read, and parts of packages above that are loaded then."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from functools import cached_property
@@ -29,4 +30,45 @@ else:
             return instance.__dict__.setdefault(self.name, self.compute(instance))
 
 
-__all__ = ["cached_property"]
+class Provided:
+    """A function or module of a package above this one, which provides it.
+
+    Lower layers know the package by this alone, so imports go down.
+
+    Examples
+    --------
+    >>> upper = Provided()
+    >>> upper.provide(lambda: str.upper)
+    >>> upper.get()("abc")
+    'ABC'
+    """
+
+    def __init__(self) -> None:
+        self._load: Callable[[], Any] = lambda: None
+
+    def provide(self, load: Callable[[], Any]) -> None:
+        """Say how it is loaded, each time it is asked for."""
+        self._load = load
+
+    def get(self) -> Any:
+        """Return it; None if nobody has provided it."""
+        return self._load()
+
+
+as_html = Provided()
+"""A function from a program, a tracer or a jitted function to how a notebook shows it."""
+methods_of_ufuncs = Provided()
+"""The module that declares the methods of ufuncs."""
+numpy_names = Provided()
+"""The namespace of traced arrays, `fungrad.numpy`."""
+public_names = Provided()
+"""The package of public names, in which messages look for a replacement."""
+
+__all__ = [
+    "Provided",
+    "as_html",
+    "cached_property",
+    "methods_of_ufuncs",
+    "numpy_names",
+    "public_names",
+]

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from fungrad.core.cached import cached_property
+from fungrad.core.cached import as_html, cached_property
 from fungrad.core.errors import ExprError, Source
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType, type_of
@@ -163,9 +163,7 @@ class Expr:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from fungrad.show.html import of_expr
-
-        return of_expr(self)
+        return as_html.get()(self)  # type: ignore[no-any-return]
 
 
 class Calling(Primitive):

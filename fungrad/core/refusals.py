@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.cached import numpy_names, public_names
 from fungrad.core.errors import ConcretizationError, LostDerivativeError, here
 from fungrad.core.frames import (
     ARRAYS,
@@ -137,7 +138,7 @@ def instead_of_method(written: str, function: Any) -> str | None:
     array, _, name = written.rpartition(".")
     if not array or name.startswith("__"):
         return None
-    if name in _IN_PLACE or not hasattr(sys.modules.get("fungrad.numpy"), name):
+    if name in _IN_PLACE or not hasattr(numpy_names.get(), name):
         advice = f"Make the array a traced one first, {array} = fungrad.numpy.array({array})."
     else:
         advice = f"Write fungrad.numpy.{name}({array}, ...), or fungrad.numpy.array({array}).{name}(...)."
@@ -172,7 +173,7 @@ def instead_of_numpy() -> str:
         return f"`{written}` makes a number: write x.astype({written}) for an array of that dtype."
     if isinstance(function, type) or module.partition(".")[0] != "numpy":
         return instead_of_method(written, function) or ""
-    ours: Any = sys.modules.get("fungrad")
+    ours: Any = public_names.get()
     for part in (*module.split("."), name):
         ours = getattr(ours, part, None)
     if ours is None or ours is function:

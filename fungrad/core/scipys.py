@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.cached import public_names
 from fungrad.core.frames import at_store, is_internal, outwards, package_of
 
 _OTHERS = {
@@ -103,7 +104,7 @@ def _public_name(frame: FrameType) -> str:
 
 def _is_ours(name: str) -> bool:
     """Whether fungrad has a function of its own in the place of one of SciPy."""
-    ours, theirs = sys.modules.get("fungrad"), sys.modules.get("scipy")
+    ours, theirs = public_names.get(), sys.modules.get("scipy")
     for part in name.split("."):
         ours = getattr(ours, part, None)
         theirs = theirs if part == "scipy" else getattr(theirs, part, None)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core import frames
+from fungrad.core.cached import as_html
 from fungrad.core.config import settings
 from fungrad.core.errors import LostDerivativeError, api_boundary, here
 from fungrad.core.recorder import Recorder, SeenAs, Slots
@@ -303,9 +304,7 @@ class Tracer(Slots):
         return f"Tracer<{self._type}>" if value is None else f"Tracer({value!r})"
 
     def _repr_html_(self) -> str:
-        from fungrad.show.html import of_tracer
-
-        return of_tracer(self)
+        return as_html.get()(self)  # type: ignore[no-any-return]
 
     def __str__(self) -> str:
         return format(self)

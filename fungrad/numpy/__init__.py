@@ -5,10 +5,12 @@ signature, dtypes and errors. Names, also those of dtypes and constants, are Num
 """
 
 import importlib
+import sys
 from typing import Any
 
 import numpy as _numpy
 
+from fungrad.core.cached import methods_of_ufuncs, numpy_names
 from fungrad.numpy import array_api, dispatch, methods, operators, rules
 from fungrad.numpy.array_api import __array_api_version__ as __array_api_version__
 from fungrad.numpy.array_api import __array_namespace_info__
@@ -106,6 +108,9 @@ __all__ = ["__array_namespace_info__", *_AT_ONCE.split(), *_MODULES, *_HOME]
 __dir__ = __all__.copy
 for _name in (*_NAMES, *_MODULES, "sliding"):
     rules.provide(f"fungrad.numpy.{_name}", when="numpy", names=_NAMES.get(_name, "").split())
+
+methods_of_ufuncs.provide(lambda: importlib.import_module("fungrad.numpy.ufunc_methods"))
+numpy_names.provide(lambda: sys.modules[__name__])
 
 dispatch.install()
 methods.install()

@@ -7,13 +7,13 @@ tracer and can be differentiated.
 
 from __future__ import annotations
 
-import importlib
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from fungrad.core.backend import on_host
+from fungrad.core.cached import numpy_names
 from fungrad.core.errors import api_boundary, here
 from fungrad.core.tracer import Tracer
 from fungrad.numpy.storing import store, writable_out
@@ -30,7 +30,7 @@ __array_namespace_info__ = np.__array_namespace_info__
 def _namespace(self: Tracer, /, *, api_version: Any = None) -> ModuleType:
     """Return `fungrad.numpy`, whose functions take the array."""
     np.empty(0).__array_namespace__(api_version=api_version)  # raises for other versions
-    return importlib.import_module("fungrad.numpy")
+    return numpy_names.get()  # type: ignore[no-any-return]
 
 
 def _device(self: Tracer) -> Any:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from fungrad.core.again import begins_again
+from fungrad.core.cached import methods_of_ufuncs
 from fungrad.core.config import settings
 from fungrad.core.errors import here
 from fungrad.core.foreign import has_own_rules
@@ -276,7 +276,7 @@ def array_ufunc(self: Tracer, function: Any, method: str, *inputs: Any, **kwargs
             x, y = [strong(operand) for operand in inputs]
             x = Reshape((*x.shape, *[1] * y.ndim))(x) if y.ndim else x
             return rule(x, y, **kwargs)
-        importlib.import_module("fungrad.numpy.ufunc_methods")  # which declares them
+        methods_of_ufuncs.get()  # which declares them
         if function in ufunc_methods.get(method, ()):
             return _run_method(function, method, inputs, kwargs)
         name = full_name(function) + ("" if method == "__call__" else f".{method}")

@@ -174,3 +174,10 @@ def of_tracer(tracer: Tracer) -> str:
             return _shown(f"{head}<pre>{html.escape(str(value))}</pre>{made}")
 
     return safely(show, tracer)
+
+
+def as_html(value: Expr | Tracer | Jitted) -> str:
+    """Return a program, a tracer or a jitted function as a notebook shows it."""
+    if isinstance(value, Expr):
+        return of_expr(value)
+    return of_tracer(value) if isinstance(value, Tracer) else of_jitted(value)

@@ -14,7 +14,7 @@ from fungrad.core import tree
 from fungrad.core.axes import open_axes, open_sizes
 from fungrad.core.backend import on_host
 from fungrad.core.cache import CacheInfo
-from fungrad.core.cached import cached_property
+from fungrad.core.cached import as_html, cached_property
 from fungrad.core.config import settings
 from fungrad.core.errors import Again, put_in_order
 from fungrad.core.layout import Layout, layout_of
@@ -284,9 +284,7 @@ class Jitted(Portable):
         return f"<{self._label}>"
 
     def _repr_html_(self) -> str:
-        from fungrad.show.html import of_jitted
-
-        return of_jitted(self)
+        return as_html.get()(self)  # type: ignore[no-any-return]
 
 
 @overload
