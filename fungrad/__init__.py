@@ -6,6 +6,7 @@
 Derivatives
     `grad`, `value_and_grad`, `jacfwd`, `jacrev`, `hessian`, `hvp`; `jvp`, `linearize`, `vjp`,
     `jet`; `stop_gradient`; with rules of one's own `custom_jvp`, `custom_vjp`.
+    Sparse: `sparse_jacobian`, `sparse_hessian`. Error bars: `propagate`, `laplace`.
 Batches
     `vmap`; with a named axis, `fungrad.lax.psum` sums across the calls.
 Speed and memory
