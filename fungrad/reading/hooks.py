@@ -144,12 +144,10 @@ def _is_number(x: Any) -> bool:
 
 def indexed(x: Any, index: Any) -> Any:
     """Return ``x[index]`` where a `try` may wait for the error of an index out of bounds."""
-    if (
-        is_symbolic(index)
-        and not index.shape
-        and index.dtype.kind in "iu"
-        and hasattr(x, "__len__")
-    ):
+    whole = type(index) is Tracer and not index.shape and index.dtype.kind in "iu"
+    if whole and not is_symbolic(index):
+        index = operator.index(index)  # Python raises the error now
+    elif whole and hasattr(x, "__len__"):
         size = len(x)
         if index < -size or index >= size:
             raise IndexError(f"index is out of bounds for axis 0 with size {size}")

@@ -225,10 +225,29 @@ def _quiet() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def _recording(program: Function) -> Iterator[None]:
+    """Context in which loops of few rounds are recorded as well, for two of three functions; which ones, the text says."""
+    from fungrad.reading import builtin, hooks, loops
+
+    often = len(program.source) % 3 > 0
+    places = [(hooks, "LEAST", 2), (loops, "LEAST_ROUNDS", 2), (loops, "LEAST_WORK", 0)]
+    places.append((builtin, "LEAST", 2))
+    kept = [getattr(module, name) for module, name, _ in places]
+    for module, name, value in places:
+        if often:
+            setattr(module, name, value)
+    try:
+        yield
+    finally:
+        for (module, name, _), value in zip(places, kept, strict=True):
+            setattr(module, name, value)
+
+
 def check(program: Function) -> Mismatch | None:
     """Run a function in all modes; return the first thing that differs."""
     first = None
-    with tempfile.TemporaryDirectory() as folder, _quiet():
+    with tempfile.TemporaryDirectory() as folder, _quiet(), _recording(program):
         try:
             case = Case(program, folder)
         except (NotAProgram, SyntaxError):

@@ -73,7 +73,7 @@ EXPRESSIONS = [
     "abs({e})", "min({e}, {e})", "max({e}, {e}, {f})", "({e} if {c} else {e})", "np.where({c}, {e}, {e})",
     "np.sum({A}) * 0.2", "np.dot({a}, {A}) * 0.2", "({a} @ {a}) * 0.2", "np.max({a})", "({A}).min()",
     "sum([{e}, {e}])", "np.arctan({e})", "({e} + {i})", "math.fsum([{e}, {f}])", "np.float64({e})",
-    "({s} > {f} and {s} or {f})", "math.atan2({e}, 2.5)", "math.hypot({e}, 1.5)",
+    "({s} > {f} and {s} or {f})", "sum(({e}) * {f} for {new_p} in {a})", "max([{e} for {new_p} in {a}])", "sum([{e} for {new_j} in {R}])", "math.atan2({e}, 2.5)", "math.hypot({e}, 1.5)",
 ]  # fmt: skip
 RARE_EXPRESSIONS = [
     "float({e})",
@@ -88,7 +88,7 @@ ARRAYS = [
     "np.tanh({A})", "np.copy({a})", "{a}.copy()", "{a}[::-1]", "np.zeros(len({a})) + {e}", "np.ones_like({a}) * {s}",
     "np.full(len({a}), {e})", "np.where({a} > {f}, {a}, {A})", "np.maximum({a}, {f})", "np.roll({a}, 1)",
     "np.cumsum({a}) * 0.3", "np.concatenate([{a}[1:], {a}[:1]])", "np.clip({a}, -0.83, 0.91)",
-    "np.array([np.sin({p}) for {new_p} in {a}])", "np.arange(len({a})) * {s}", "np.abs({a})", "np.sort({a})",
+    "np.array([np.sin({p}) for {new_p} in {a}])", "np.array([{e} if {p} > {f} else {e} for {new_p} in {a}])", "np.stack([{e} for {new_p}, {new_q} in zip({a}, {a})])", "np.arange(len({a})) * {s}", "np.abs({a})", "np.sort({a})",
     "np.array([{s}] * len({a}))", "np.stack([{a}, {a}]).sum(axis=0) * 0.5", "{a} / (1.5 + {a} ** 2)",
 ]  # fmt: skip
 CONDITIONS = [
@@ -131,11 +131,18 @@ SIMPLE = [
     "{new_s1} = {e}\n{new_q1} = lambda {new_p}: {s1} * {e}\n{new_s} = {q1}({f})\n{s1} = {e}\n{t} += {q1}({e})",
     "{new_l1} = []\n{l1}.append({A})\n{new_a} = np.array({l1})[0]",
     "{new_a1} = np.empty_like({a})\nfor {new_j1} in range(len({a1})):\n    {a1}[{j1}] = {e}",
+    "{new_l1} = []\nfor {new_j} in {R}:\n    {l1}.append({e})\n{t} += sum({l1})",
+    "{new_l1}, {new_l2} = [], []\nfor {new_s1} in {a}:\n    {l1}.append({e})\n    {B}\n    {l2}.append(({s1}, {A}))\n{new_a} = np.array({l1}) + {l2}[-1][1]",
+    "{new_l1} = []\nfor {new_s1} in {a}:\n    {new_a1} = {A}\n    {l1}.append({a1})\n    {B}\n{new_a} = np.stack({l1}).sum(axis=0) * 0.3",
+    "{new_s} = (lambda {new_p}: {e})({e}) if {c} else {e}",
     "{new_a} = np.zeros_like({a})", "{new_a} = np.zeros({a}.shape)",
 ]  # fmt: skip
 LOOPS = [
     "for {new_j} in {R}:\n    {B}", "for {new_j} in {R}:\n    {B}\n    {B}", "for {new_s} in {a}:\n    {B}",
     "for {new_j}, {new_s} in enumerate({a}):\n    {B}", "for {new_s}, {new_s} in zip({a}, {a}):\n    {B}",
+    "for {new_j1} in {R}:\n    for {new_j} in range({j1}, len({a})):\n        {w}[{j}] += {e}", "for {new_j1} in range(len({a})):\n    for {new_j} in reversed(range({j1})):\n        {w}[{j1}] -= {w}[{j}] * {f}\n        {B}",
+    "for {new_j1} in range(len({a})):\n    for {new_j} in range(max(0, {j1} - 2), min(len({a}), {j1} + 2)):\n        {t} += {a}[{j}] * {e}",
+    "for {new_s} in {a}:\n    with np.errstate(all='ignore'):\n        {B}",
     "for {new_s} in reversed([{e}, {e}, {s}]):\n    {B}", "for {new_j1} in {R}:\n    for {new_j} in range({j1} + 1):\n        {B}",
     "for {new_j} in {R}:\n    {B}\n    if {c}:\n        break\nelse:\n    {B}",
     "for {new_j} in {R}:\n    if {c}:\n        continue\n    {B}",

@@ -337,3 +337,18 @@ def test_while_is_a_loop_where_nothing_is_differentiated(function):
             assert transformed(x) == pytest.approx(difference, rel=1e-5)
     assert fg.vmap(function)(np.array(points)) == pytest.approx([function(x) for x in points])
     assert fg.vmap(jitted)(np.array(points)) == pytest.approx([function(x) for x in points])
+
+
+def test_an_index_that_was_asked_for_fails_in_its_try():
+    def f(x, n):
+        total = 0.5
+        try:
+            text = f"{n}"
+            total += x[n]
+        except IndexError:
+            return -1.0 * len(text)
+        return total
+
+    jitted = fg.jit(f)
+    for n in (3, 12, 9, 10, 3):
+        assert jitted(X, n) == f(X, n)
