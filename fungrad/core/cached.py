@@ -1,4 +1,4 @@
-"""Attributes that are computed when they are first read, and parts of packages above that are loaded then."""
+"""Attributes computed at their first use, and parts of packages above that are loaded then."""
 
 from __future__ import annotations
 

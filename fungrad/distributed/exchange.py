@@ -27,7 +27,7 @@ SMALL = 1 << 12
 
 
 class Begun:
-    """Collectives that have been begun on arrays of a library. In programs it is what a number is."""
+    """Collectives in progress on arrays of a library. Opaque handle; programs treat it as a scalar."""
 
     __slots__ = ("meeting", "xp")
 
@@ -38,13 +38,13 @@ class Begun:
         return self
 
     def results(self) -> tuple[Any, ...]:
-        """Wait for what they give this process."""
+        """Wait for this process's results."""
         with self.meeting.world.using:
             return tuple([as_result(self.xp.asarray(x)) for x in self.meeting.results()])
 
 
 class Along(collectives.Ranks):
-    """An axis of a mesh that lies along processes: those that differ from this one in their place along it alone."""
+    """An axis of a mesh along processes: those that differ from this one only in their place on it."""
 
     __slots__ = ("members", "name")
 
@@ -64,7 +64,7 @@ class Along(collectives.Ranks):
         return Along, (self.name, self.members)
 
     def meet(self, collective: Any, *operands: Any) -> Any:
-        """Return what a collective gives this process."""
+        """Return a collective's result for this process."""
         own = OWN.get(type(collective))
         if own is not None:
             return own(self._place(collective), *operands)
@@ -73,7 +73,7 @@ class Along(collectives.Ranks):
     def together(
         self, collectives: Sequence[Any], operands: Sequence[Any], way: int = 0
     ) -> tuple[Any, ...]:
-        """Return what collectives of an operand each give this process; all must have come there by the same `way`."""
+        """Return the results of one-operand collectives; all processes must agree on the `way` to them."""
         processes = self._world(collectives[0])
         with processes.using:
             return self._begin(processes, collectives, operands, way).results()
@@ -119,7 +119,7 @@ def _all(meeting: Meeting, *arrays: Any) -> Messages[list[Any]]:
 
 
 def _mark(x: Array) -> Array:
-    """Return a number that differs for arrays of one type that differ, but for a chance of 2**-64; as fast as memory is read."""
+    """Return a number that differs for different arrays, but for a chance of 2**-64; as fast as reading."""
     data = as_bytes(np.ascontiguousarray(x))
     words = data[: data.size // 8 * 8].view(np.uint64)
     parts = [np.add.reduce(words), np.bitwise_xor.reduce(words), np.add.reduce(words[::3])]
@@ -189,7 +189,7 @@ RULES: dict[type, Callable[..., Messages[Any]]] = {
     ranks.Total: lambda meeting, x: _reduced(meeting, x, ReduceSum),
     ranks.First: lambda meeting, x: meeting.carrier(x).first(x),
 }
-"""By collective: what computes it."""
+"""Computation of each collective."""
 
 OWN: dict[type, Callable[..., Any]] = {
     collectives.AxisIndex: lambda place: np.int64(place),
@@ -197,4 +197,4 @@ OWN: dict[type, Callable[..., Any]] = {
     ranks.Spread: lambda place, x: x,
     ranks.Lone: lambda place, x: x if place == 0 else namespace((x,)).zeros_like(x),
 }
-"""By collective: what a process computes of its own operand, by its place among the others."""
+"""A process's own results, by collective, from its operand and its place among the others."""

@@ -1,4 +1,4 @@
-"""Processes that meet: what each sends, and how far it goes on before it has to wait.
+"""Meetings of processes: the messages of each, and its progress until it has to wait.
 
 What a collective does is a generator of messages, which stops where it has to wait for one. So it is the same whether somebody waits
 at once, or computes in the meantime and waits where the results are read.
@@ -27,17 +27,17 @@ from fungrad.extend.types import type_of
 from fungrad.primitives.ranks import differ
 
 HELLO = 8
-"""The first of the tags of messages by which a process says that it is there for the first meeting of a group."""
+"""First tag of messages by which a process announces the first meeting of a group."""
 TURNS = 4
 """How many meetings of a group can be under way at a time."""
 SAID = 2000
-"""Bytes of what each process tells the others of where it is."""
+"""Bytes in which each process tells the others its place in the program."""
 ALONG = 48
-"""Bytes of an operand that is sent with what processes first tell each other."""
+"""Bytes of an operand that are sent along with the first message."""
 
 
 class Meeting:
-    """Some collectives of arrays, of types that are the same in all `members`, which have been begun; so must be the `way` to them.
+    """Collectives in progress, on arrays of types that are equal in all `members`, like the `way` to them.
 
     Of all members the `turn`-th meeting has the same communicator: its messages are apart from those of the meetings before it.
     """
@@ -73,7 +73,7 @@ class Meeting:
         self._go_on()
 
     def _turn(self) -> Any:
-        """Return the communicator that it has, now that another has had it; all members come to their meetings in the same order."""
+        """Return the meeting's communicator, which others used before; members meet in one order."""
         self.world.check()
         groups = self.world.groups
         if self.members not in groups:
@@ -88,7 +88,7 @@ class Meeting:
         return comm
 
     def _communicators(self) -> list[Any]:
-        """Return communicators of the members; waits until all are there, which MPI's functions would do for ever."""
+        """Return communicators of the members, waiting until all are there (MPI's functions wait for ever)."""
         world, base = self.world, self.world.comm
         if self.size < world.count:
             tag = HELLO + (zlib.crc32(repr(self.members).encode()) & 0x3FFF)
@@ -110,7 +110,7 @@ class Meeting:
         self.world.wait(request, self.members, lambda: f"at {self._where()}", kept, self)
 
     def _on_device(self, arrays: Sequence[Any]) -> tuple[OnDevice | None, Sequence[Any]]:
-        """Return the side of the meeting that is on a device, if there may be one, and the arrays: else they go through the host."""
+        """Return the meeting's device side, if there may be one, and the arrays: else they use the host."""
         if on_host(arrays):
             return None, [np.asarray(x) for x in arrays]
         arrays = [self.xp.asarray(x) for x in arrays]
@@ -176,11 +176,11 @@ class Meeting:
         return f"{self._text}, {self._at}"
 
     def carrier(self, x: Any) -> Carrier:
-        """Return what carries an array: of the host or of the device, if these go from device to device."""
+        """Return the carrier of an array: of the host, or of the device if these can communicate."""
         return self.by_mpi if self.device is None or on_host((x,)) else self.device
 
     def gather(self, x: Any) -> Messages[Any]:
-        """Return the arrays of all, of which each is like `x`, stacked."""
+        """Return the arrays of all processes, each like `x`, stacked."""
         own, stacked = self._along
         return stacked if x is own else (yield from self.carrier(x).gather(x))
 
@@ -191,11 +191,11 @@ class Meeting:
         return np.asarray(reduction) if on_host((reduction,)) else reduction
 
     def warned_later(self) -> contextlib.AbstractContextManager[Any]:
-        """Keep what NumPy would warn of until somebody waits for the results."""
+        """Keep NumPy's warnings until somebody waits for the results."""
         return np.errstate(all="call", call=lambda kind, _: self._warned.add(kind))
 
     def _agree(self, arrays: Sequence[Any]) -> Messages[tuple[int, ...]]:
-        """Return which devices all have arrays on, by marks; raise unless all have come to the same collectives of operands of the same types, by the same way."""
+        """Return the devices of all, by marks; raise unless all have come to equal collectives."""
         mine = np.zeros(3 + ALONG // 8, np.uint64)
         mark = 0 if self.device is None else self.device.mark
         mine[:3] = _number(self._text), mark, self._way
@@ -228,7 +228,7 @@ WARN: dict[str, list[float]] = {
     "overflow": [float(np.finfo("f8").max)] * 2,
     "invalid value": [np.inf, -np.inf],
 }
-"""By what has happened in a sum: numbers whose sum warns of it."""
+"""Numbers whose sum warns, by the warning that a sum gave."""
 
 
 @functools.lru_cache(maxsize=1024)

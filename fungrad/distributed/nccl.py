@@ -1,4 +1,4 @@
-"""Messages from device to device, by NCCL: for arrays of CuPy, where each of the processes that meet has a device of its own.
+"""Messages from device to device, by NCCL: for CuPy arrays, with a device for each process.
 
 All is put into one stream of the process, apart from those that compute. Of NCCL's operations all devices must have the same order, or they
 wait for each other for ever; so a meeting sends nothing before the one that was begun before it is done, as programs begin theirs in the same order.
@@ -20,11 +20,11 @@ from fungrad.distributed.carriers import ByMPI, Messages, digest
 from fungrad.distributed.world import DistributedError, World
 
 IDENTITY = 128
-"""Bytes of what those who found a communicator tell each other."""
+"""Bytes of a new communicator's identity."""
 
 
 class Done(Protocol):
-    """What is done, or is not yet."""
+    """Work that is done, or not yet."""
 
     done: bool
 
@@ -67,7 +67,7 @@ class Joined:
 
 
 class Devices:
-    """What a process has of NCCL."""
+    """NCCL's state in a process."""
 
     def __init__(self, world: World, xp: ModuleType, nccl: ModuleType) -> None:
         self.xp, self.nccl = xp, nccl
@@ -94,22 +94,22 @@ class Devices:
         return self._marks[number]
 
     def identity(self) -> Any:
-        """Return what the members of a new communicator have in common."""
+        """Return the shared identity of a new communicator's members."""
         unique_id = self.nccl.get_unique_id()
         return np.frombuffer(unique_id, np.int8) if isinstance(unique_id, bytes) else unique_id
 
     def joined(self, size: int, identity: bytes, place: int) -> Any:
-        """Return the communicator of those who come with the same identity, of which CuPy 13 has a tuple of signed numbers."""
+        """Return the communicator of the members of an identity, in CuPy 13 a tuple of signed numbers."""
         given = identity if self.takes_bytes else tuple(np.frombuffer(identity, np.int8).tolist())
         return self.nccl.NcclCommunicator(size, given, place)
 
     def leave(self) -> None:
-        """Free what NCCL has; all others do so too."""
+        """Free NCCL's resources; all others do so too."""
         for comm in [*self.communicators.values()]:
             comm.destroy()
 
     def copied(self, arrays: Sequence[Any], written: Any) -> list[Any]:
-        """Return copies in the memory of the stream at hand, of arrays that are there after the event `written`.
+        """Return copies, in the current stream's memory, of arrays that exist after the event `written`.
 
         They are kept until they have been read: who frees memory of one stream does not wait for another.
         """
@@ -125,7 +125,7 @@ class Devices:
 
 
 def devices(world: World, xp: ModuleType) -> Devices | None:
-    """Return what the process has of NCCL; None if CuPy has none."""
+    """Return NCCL's state in the process; None if CuPy has none."""
     known: Devices | None = world.devices
     if known is None:
         nccl = importlib.import_module(
@@ -142,7 +142,7 @@ def are_apart(marks: Sequence[int]) -> bool:
 
 
 class OnDevice:
-    """The side of a meeting that is on a device, and what carries its arrays.
+    """The device side of a meeting, and carrier of its arrays.
 
     Attributes
     ----------
@@ -167,7 +167,7 @@ class OnDevice:
 
     @contextlib.contextmanager
     def used(self) -> Iterator[None]:
-        """Have what is computed be computed in the stream of messages, once the operands are there."""
+        """Compute in the stream of messages, once the operands are there."""
         with self.xp.cuda.Device(self._number), self._stream:
             self._stream.wait_event(self._ready)
             try:
@@ -176,7 +176,7 @@ class OnDevice:
                 self._written = self._event(self._stream)
 
     def turn(self) -> Messages[None]:
-        """Wait until what was begun before is done; also if nothing is to be sent, for who comes after waits for this alone."""
+        """Wait until earlier work is done, also without messages: later work waits for this alone."""
         before, self._before = self._before, None
         if before is not None:
             yield Passed(before), None
@@ -204,7 +204,7 @@ class OnDevice:
     # Messages
 
     def gather(self, x: Any) -> Messages[Any]:
-        """Return the arrays of all, of which each is like `x`, stacked."""
+        """Return the arrays of all processes, each like `x`, stacked."""
         gathered = self.xp.empty((self.size, *x.shape), x.dtype)
         x = self.xp.ascontiguousarray(x)
         if x.nbytes:
@@ -224,7 +224,7 @@ class OnDevice:
         return gathered
 
     def exchange(self, x: Any, sent: Sequence[int], got: Sequence[int]) -> Messages[Any]:
-        """Send consecutive elements of the vector `x`, so many to each; return those that came, in the order of the processes."""
+        """Send so many consecutive elements of `x` to each process; return those received, in order."""
         received = self.xp.empty(sum(got), x.dtype)
         x = self.xp.ascontiguousarray(x)
         self._move(_parts(x, sent), _parts(received, got))
@@ -251,7 +251,7 @@ class OnDevice:
         return Passed(self._event(self._stream))
 
     def _move(self, sent: Sequence[Any], got: Sequence[Any]) -> None:
-        """Send a vector to each, and take one of each; what a process sends itself, it copies."""
+        """Send a vector to each, and receive one from each; a process copies its own."""
         got[self.place][...] = sent[self.place]
         stream = self._stream.ptr
         with self._failing():

@@ -103,7 +103,7 @@ def add_jaxvals(x: Array, y: Array) -> Any:
 
 
 def add_tangents(x: Array | Zero, y: Array | Zero) -> Any:
-    """Return the sum of two tangents, either of which may be a `Zero`.
+    """Return the sum of two tangents, or of a tangent and a `Zero`.
 
     Examples
     --------
@@ -232,7 +232,7 @@ def _sum_of_jvps(
 
 
 def defjvp(primitive: Primitive, *jvprules: Rule | None) -> None:
-    """Say for each operand what its tangent contributes to that of the result: ``rule(t, *operands, **params)``.
+    """Set each operand's contribution to the tangent of the result: ``rule(t, *operands, **params)``.
 
     Examples
     --------

@@ -111,7 +111,7 @@ def argnums_partial(
 def debug_info(
     traced_for: str, fun: Callable[..., Any], args: Any, kwargs: Any, **options: Any
 ) -> str:
-    """Return what notes say of a function.
+    """Return the name of a function in notes.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def flatten_axes(
     kws: bool = False,
     tupled_args: bool = False,
 ) -> list[Any]:
-    """Return for each leaf of a tree what a prefix of it says, such as an axis or None.
+    """Return the entry of a prefix, such as an axis or None, for each leaf of a tree.
 
     Examples
     --------

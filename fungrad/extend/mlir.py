@@ -1,4 +1,4 @@
-"""What computes primitives of other packages in compiled programs: names of `jax.interpreters.mlir` and `xla`.
+"""Lowerings of other packages' primitives: names of `jax.interpreters.mlir` and `xla`.
 
 There is no MLIR here. A lowering made by `lower_fun` is a function of arrays, and that is run, compiled.
 """
@@ -28,7 +28,7 @@ class _OfFunction(NamedTuple):
 
 
 def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Any:
-    """Return the lowering to what a function of arrays computes, for `register_lowering`.
+    """Return the lowering to a function of arrays, for `register_lowering`.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Any:
 def register_lowering(
     prim: Primitive, rule: Any, platform: str | None = None, **options: Any
 ) -> Any:
-    """Say what computes a primitive in compiled programs.
+    """Set the lowering of a primitive for compiled programs.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def register_lowering(
 
 
 def apply_primitive(prim: Primitive, *operands: Any, **params: Any) -> Any:
-    """Return what a primitive with a lowering gives for arrays: for `Primitive.def_impl`, as JAX's packages write it.
+    """Return the results of a lowered primitive on arrays, for `Primitive.def_impl`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Documentation and messages of packages of functions: those of `fungrad.nn` and `fungrad.optim` are made by these.
+"""Documentation and messages for packages of functions, such as `fungrad.nn` and `fungrad.optim`.
 
 `api_boundary`
     The decorator of public functions: whatever exception leaves one, the state of transforms is as before, and the traceback
@@ -39,7 +39,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def api_boundary(function: F) -> F:
-    """Decorate a public function: an exception that leaves it finds the state of transforms as it was before the call.
+    """Decorate a public function: an exception that leaves it leaves no state of transforms behind.
 
     The traceback has no frames of fungrad's own; FUNGRAD_FULL_TRACEBACKS=1 keeps them.
 

@@ -1,4 +1,4 @@
-"""Tracing of what is not known: names of `jax.interpreters.partial_eval` that packages use."""
+"""Tracing of unknown values: names of `jax.interpreters.partial_eval` that packages use."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ JaxprTracer = DynamicJaxprTracer = Tracer
 custom_partial_eval_rules: dict[Any, Any] = {}
 dce_rules: dict[Any, Any] = {}
 partial_eval_jaxpr_custom_rules: dict[Any, Any] = {}
-"""The three are accepted, and not used: what is not needed is left out as the types of primitives tell."""
+"""The three are accepted and unused: dead code follows from the types of primitives."""
 
 
 class PartialVal(NamedTuple):
-    """A type and None, of what is not known; None and a value, of what is.
+    """A type and None, if unknown; None and a value, if known.
 
     Examples
     --------
@@ -49,12 +49,12 @@ class PartialVal(NamedTuple):
 
     @staticmethod
     def unknown(aval: Any) -> PartialVal:
-        """Return what stands for an array of some type."""
+        """Return the stand-in for an array of some type."""
         return PartialVal(aval, None)
 
     @staticmethod
     def known(value: Any) -> PartialVal:
-        """Return what stands for a value."""
+        """Return the stand-in for a value."""
         return PartialVal(None, value)
 
     def is_known(self) -> bool:
@@ -73,7 +73,7 @@ class PartialVal(NamedTuple):
 def trace_to_jaxpr_nounits(
     fun: Any, pvals: Sequence[tuple[Any, Any]], instantiate: bool = False
 ) -> tuple[Jaxpr, list[PartialVal], list[Any]]:
-    """Run a function of which some arguments are not known; return the program of what depends on them.
+    """Run a function with unknown arguments; return the program of everything that depends on them.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def trace_to_jaxpr_nounits(
 
 
 def _computed_outside(expr: Expr, captured: Sequence[Any]) -> dict[int, Any]:
-    """Return the values of the outputs that depend on no input, computed from what is captured: traced if that is."""
+    """Return the outputs that depend on no input, computed from captured values, traced if these are."""
     inside = set(expr.inputs[expr.captured :])
     free = []
     for equation, source in expr.located():
@@ -145,7 +145,7 @@ def _computed_outside(expr: Expr, captured: Sequence[Any]) -> dict[int, Any]:
 def trace_to_jaxpr_dynamic(
     fun: Any, in_avals: Sequence[Any], **options: Any
 ) -> tuple[Jaxpr, list[Any], list[Any]]:
-    """Return the program of a function for arguments of some types, the types of its results, and the values of its constants.
+    """Return the program of a function for types, the types of its results, and its constants.
 
     Examples
     --------

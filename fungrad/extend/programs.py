@@ -1,4 +1,4 @@
-"""Programs for tools that read, show or run them: `fungrad.show` and `fungrad.test_util` are made by these.
+"""Programs for tools that read, show or run them, such as `fungrad.show` and `fungrad.test_util`.
 
 `fungrad.make_expr` gives the `Expr` of a function; its `equations` are tuples of a primitive and of variables, which are
 integers.

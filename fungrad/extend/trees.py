@@ -1,4 +1,4 @@
-"""Pytrees in messages and arguments: paths of leaves as text, where two trees differ, prefixes of trees.
+"""Pytrees in messages and arguments: paths of leaves as text, differences and prefixes of trees.
 
 `leaves_with_paths`, `paths_of`
     Leaves with paths as text; the paths of the leaves of a structure as tuples of keys.

@@ -87,7 +87,7 @@ def _stacked(items: Sequence[Any]) -> Tracer:
 
 
 def strong(x: Any) -> Any:
-    """Return the array or tracer that NumPy's functions (not its ufuncs) make of `x`: never weak, but by JAX's rules."""
+    """Return the array or tracer that NumPy's functions make of `x`: strong, except by JAX's rules."""
     x = as_array(x)
     if type(x) is Tracer:
         return cast(x, x._type.dtype) if x._type.weak and not settings.get().jax_types else x
@@ -115,7 +115,7 @@ def as_tracer(x: Any) -> Tracer:
 
 
 def as_tracer_of(trace: Recorder, x: Any) -> Tracer:
-    """Return `x`, a tracer of any trace or what converts to an array, as a tracer of `trace`."""
+    """Return `x`, a tracer of any trace or a value that converts to an array, as a tracer of `trace`."""
     return trace.lift(strong(x))  # type: ignore[no-any-return]
 
 
@@ -136,7 +136,7 @@ def ask_numpy(name: str, call: Callable[[list[Any]], Any], operands: Sequence[An
 
 
 def rules_in(trace: Recorder) -> Rules:
-    """Return the rules of promotion in a trace: where derivatives are made, NumPy's, which those are written for."""
+    """Return the rules of promotion in a trace: for derivatives, NumPy's, for which rules are written."""
     rules = settings.get().dtypes
     return () if rules and trace.rewriting else rules
 
@@ -144,7 +144,7 @@ def rules_in(trace: Recorder) -> Rules:
 def combined(
     primitive: Elementwise, x: Tracer, y: Tracer, keep_weak: bool, given: tuple[Any, Any]
 ) -> Tracer:
-    """Apply a primitive to tracers of one open trace, converted and broadcast as it needs them; `given` is what they were."""
+    """Apply a primitive to tracers of one trace, converted and broadcast; `given` are the originals."""
     trace = x._owner
     aligned = alignment(primitive, (x._type, y._type), keep_weak, rules_in(trace))
     if aligned is None:
@@ -162,7 +162,7 @@ def combined(
 
 
 def number(x: Any, dtype: np.dtype[Any]) -> Any:
-    """Return a Python number as an array of a dtype; an integer that this does not hold is an error, or wraps by JAX's rules."""
+    """Return a Python number as an array of a dtype; integers that do not fit raise, or wrap as JAX's."""
     try:
         return np.array(x, dtype)
     except OverflowError:
@@ -178,7 +178,7 @@ CAPTURED: frozenset[type] = frozenset([int, float, np.ndarray])
 
 
 def captured(primitive: Elementwise, x: Tracer, other: Any) -> Any:
-    """Return what `x` is combined with as a captured array, where capturing is all that its conversion is; else as it is.
+    """Return the other operand of `x` as a captured array, if capturing converts it; else unchanged.
 
     A number becomes an array that takes no memory.
     """
@@ -195,7 +195,7 @@ def captured(primitive: Elementwise, x: Tracer, other: Any) -> Any:
 
 
 def through(steps: Iterable[Primitive], x: Tracer) -> Tracer:
-    """Apply primitives of one operand to a tracer, one after the other: such as cannot fail and have no effect."""
+    """Apply one-operand primitives, which cannot fail and have no effect, to a tracer in order."""
     for step in steps:
         if (trace := x._owner).into is None:
             x = trace.extend(step, (x._variable,), step.infer((x._type,)), None, 3)
@@ -288,7 +288,7 @@ def _types_of(operands: Sequence[Any], rules: Rules) -> tuple[ArrayType, ...]:
 
 
 def apply(primitive: Elementwise, operands: Sequence[Any], keep_weak: bool = False) -> Any:
-    """Apply an elementwise primitive to operands of which at least one is a tracer.
+    """Apply an elementwise primitive to operands that include a tracer.
 
     `keep_weak` is for operators, which make of weak operands a weak result, as Python does.
     """
@@ -325,7 +325,7 @@ def apply(primitive: Elementwise, operands: Sequence[Any], keep_weak: bool = Fal
 
 
 def _halved(result: Any, types: tuple[ArrayType, ...]) -> Any:
-    """Return the result of operands of half precision in their dtype, where a function has no loop for that."""
+    """Return a half-precision result in the operands' dtype, where a function has no loop for that."""
     dtype, _ = result_type(types, (True, False))
     halves = dtype.itemsize < 4 and kind_of(dtype) == "f" and result._type.dtype == np.float32
     return cast(result, dtype, result._type.weak) if halves else result
@@ -352,7 +352,7 @@ def ufunc_operands(
 
 
 def where(condition: Any, x: Any, y: Any) -> Tracer:
-    """Return `x` where a condition holds and else `y`, of which at least one is a tracer.
+    """Return `x` where a condition holds and else `y`, with a tracer among them.
 
     They are broadcast, and `x` and `y` promoted; Python numbers are weak, the result is not by NumPy's rules.
     """

@@ -111,7 +111,7 @@ class Stack(AlongAxes):
 
 
 def whole_of(rows: Sequence[Any]) -> Tracer | None:
-    """Return the array whose elements along the first axis, one after the other, are `rows`; None if there is none."""
+    """Return the array whose elements along the first axis are `rows`, in order; or None."""
     first = rows[0]
     if type(first) is not Tracer:
         return None

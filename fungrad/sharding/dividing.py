@@ -76,7 +76,7 @@ class Dividing:
         return record_expr(self.label, whole, [*expr.input_types[:captured], *types])
 
     def _along(self, names: Sequence[Hashable]) -> list[tuple[int, Any]]:
-        """Return the lengths of the parts of axes of the mesh that divide an array, with what each is."""
+        """Return the lengths of the mesh axes' parts that divide an array, and their roles."""
         lengths: list[tuple[int, Any]] = []
         by_name = {a.name: a for a in self.layout}
         for name in names:
@@ -88,7 +88,7 @@ class Dividing:
         return lengths
 
     def _order(self, spec: PartitionSpec, ndim: int) -> tuple[list[Any], list[Any]]:
-        """Return what the axes are of an array whose axes are apart, and in which order they are within."""
+        """Return the roles of axes of an array with separate axes, and their order within."""
         apart: list[Any] = []
         names = [*spec, *[()] * (ndim - len(spec))]
         for d, partition in enumerate(names):
@@ -99,7 +99,7 @@ class Dividing:
         return apart, [*ranks, *lanes, *range(ndim)]
 
     def _divided(self, x: Any, spec: PartitionSpec) -> Any:
-        """Return what this process has of an array: with its places in front, then a place's part."""
+        """Return this process's part of an array: its places in front, then each place's part."""
         ndim, shape = len(x.shape), []
         for length, names in zip(x.shape, [*spec, *[()] * (ndim - len(spec))], strict=True):
             parts = [n for n, _ in self._along(names)]
@@ -122,7 +122,7 @@ class Dividing:
         return x
 
     def _joined(self, x: Any, spec: PartitionSpec) -> Any:
-        """Return the whole of a result, of which this process's places are in front."""
+        """Return a whole result from this process's places, in front."""
         named = {n for names in spec for n in names}
         lanes = [a for a in self.layout if a.lanes > 1]
         for axis in reversed(lanes):  # the others' axes stay in front

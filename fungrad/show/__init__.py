@@ -1,4 +1,4 @@
-"""Programs for people to see and to read: the graph of a function, drawn; what it takes, in tables; what it is as NumPy source.
+"""Programs for people: graphs of functions, tables of costs, and NumPy source.
 
 >>> import numpy as np
 >>> import fungrad as fg

@@ -1,4 +1,4 @@
-"""Taking a function out of fungrad: its text, and that of all that it calls, for a module that imports NumPy, or CuPy, and SciPy alone."""
+"""Extraction of a function from fungrad, with all that it calls, into a module without fungrad."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ REPLACED = {
     ("fungrad.primitives.slices", "slice_axis"): "slice_axis",
     ("fungrad.primitives.indexing", "write_on_gpu"): "write_on_device",
 }
-"""What tells apart machines, types and tracers: what of `plain` there is in its place for arrays of NumPy."""
+"""Functions of `plain` in place of those that distinguish machines, types and tracers."""
 
 REPLACED_ON_DEVICE = {
     "library": "library_on_device",
     "target_of": "device_of",
     "to_host": "from_device",
 }
-"""What of `plain` there is, for arrays of CuPy, in the place of what is for those of NumPy."""
+"""Functions of `plain` for CuPy arrays, in place of those for NumPy arrays."""
 
 _NOT_TAKEN = ("fungrad.core.errors", "fungrad.core.trace", "fungrad.core.expr")
-"""What has to do with traces, not with arrays."""
+"""Modules about traces, not arrays."""
 
 
 class Unprintable(Exception):
@@ -102,7 +102,7 @@ class Bundle:
         return self.taken(plain.__name__, name)
 
     def primitive(self, primitive: Primitive) -> str:
-        """Return a function, in the text, that computes what a primitive does of NumPy's arrays."""
+        """Return a function, in the text, that computes a primitive on NumPy arrays."""
         if primitive not in self._primitives:
             self._primitives[primitive] = self._object(primitive)
         return self._primitives[primitive]
@@ -148,7 +148,7 @@ class Bundle:
         raise Unprintable(f"{primitive} holds {text[:60]}, which is no literal")
 
     def taken(self, module: str, name: str) -> str:
-        """Return the name in the text of what a module of fungrad calls `name`."""
+        """Return the name in the text for `name` of a module of fungrad."""
         key = module, name
         if key in self._names:
             return self._names[key]
@@ -191,7 +191,7 @@ class Bundle:
         return own
 
     def _resolved(self, definition: _Definition, module: str) -> str:
-        """Return the text of a definition with the names of what it refers to as they are here."""
+        """Return the text of a definition with its references by their names here."""
         return _text(
             definition, tuple((name, self.taken(module, name)) for name in definition.free)
         )
@@ -264,7 +264,7 @@ def _renamed(statement: ast.stmt, names: tuple[tuple[str, str], ...]) -> _Defini
 
 @functools.lru_cache(1024)
 def _text(definition: _Definition, names: tuple[tuple[str, str], ...]) -> str:
-    """Return the text of a definition with the names of what it refers to replaced."""
+    """Return the text of a definition with its references renamed."""
     node, new = copy.deepcopy(definition.node), dict(names)
     for x in ast.walk(node):
         if isinstance(x, ast.Name):

@@ -1,4 +1,4 @@
-"""What each equation of a program computes, takes and gives: `show.table`."""
+"""Costs, operands and results of each equation of a program: `show.table`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class EquationRow(NamedTuple):
 
 
 class Sum(NamedTuple):
-    """What several equations take together."""
+    """Costs of several equations together."""
 
     operation: str
     equations: int
@@ -102,10 +102,10 @@ _OF_SUMS = (
 
 
 class CostTable(Table[Any]):
-    """The equations of a program with what they take, made by `table`."""
+    """The equations of a program with their costs, made by `table`."""
 
     def by(self, field: str = "operation") -> Table[Sum]:
-        """Return what the equations take together that have the same `field`, that with most time first.
+        """Return the costs of equations summed by a `field`, the most time first.
 
         Examples
         --------
@@ -150,7 +150,7 @@ def _row(seen: Seen, seconds: float) -> EquationRow:
 
 
 def table(fun: Callable[..., Any], *, repeat: int = 3) -> Callable[..., CostTable]:
-    """Return the function that runs `fun` equation by equation and lists what each takes and gives.
+    """Return the function that runs `fun` equation by equation, and lists costs and results.
 
     Parameters
     ----------

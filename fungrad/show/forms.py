@@ -1,4 +1,4 @@
-"""How each primitive is written with NumPy, for which `np` stands here whatever library it will be: an operator, a function, or a text of its own."""
+"""NumPy text of each primitive, with `np` for any library: an operator, a function, or its own text."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Text(NamedTuple):
     strength: int = ATOM
 
     def within(self, strength: int) -> str:
-        """Return it as an operand of what binds with this strength."""
+        """Return it as an operand of an operator of binding `strength`."""
         return self.text if self.strength >= strength else f"({self.text})"
 
 
@@ -79,7 +79,7 @@ LAMBDAS = {
     "power1p": "np.power(1 + {0}, {1})",
     "ellipem1": "{special}.ellipe(1 - {0})",
 }
-"""What the functions of elementwise primitives compute that are lambdas."""
+"""Texts of elementwise primitives whose functions are lambdas."""
 
 Form = Callable[[Any, Sequence[ArrayType], list[str], Bundle], "str | None"]
 
@@ -201,7 +201,7 @@ _PRODUCT = re.compile(r"np\.(?:dot|matmul)\((\w+(?:\.T)?), (\w+(?:\.T)?)\)")
 def general(
     primitive: Primitive, types: Sequence[ArrayType], xs: list[str], bundle: Bundle
 ) -> Text:
-    """Return the text of what any other primitive computes of variables and literals."""
+    """Return the text of any other primitive applied to variables and literals."""
     form = FORMS.get(type(primitive))
     text = form(primitive, types, xs, bundle) if form else None
     if text is None and (primitive.spelled_on_device or bundle.library.target.on_host):

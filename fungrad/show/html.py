@@ -1,4 +1,4 @@
-"""Programs, jitted functions and tracers as a notebook shows them: with types, the user's lines, and bodies of loops to unfold."""
+"""Programs, jitted functions and tracers in notebooks: types, the user's lines, loops to unfold."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class _Writer:
         return f"  return ({results}{',' if len(self.expr.outputs) == 1 else ''}) }}"
 
     def equation(self, equation: Equation, source: Any) -> tuple[str, str]:
-        """Return the line of an equation, and what is to be unfolded below it."""
+        """Return the line of an equation, and the block to unfold below it."""
         primitive, inputs, outputs = equation
         left = " ".join([self.binder(v) for v in outputs])
         name, bracket, parameters = str(primitive).partition("[")
@@ -81,7 +81,7 @@ class _Writer:
 
 
 def _parts(primitive: Primitive) -> str:
-    """Return what an equation runs, each to be unfolded."""
+    """Return the programs of an equation, each to be unfolded."""
     details = []
     for name, program in primitive.parts.items():
         size = counted(len(program.expr.equations), "equation")
@@ -92,7 +92,7 @@ def _parts(primitive: Primitive) -> str:
 
 
 def expression(expr: Expr) -> str:
-    """Return a program as HTML, without the style. What is beyond the first equations is folded, and what is far beyond counted."""
+    """Return a program as HTML, without the style; later equations are folded, then only counted."""
     writer = _Writer(expr)
     start = "\n".join([writer.head(), *writer.arrays])
     written = [writer.equation(*located) for located in itertools.islice(expr.located(), MOST)]
@@ -108,7 +108,7 @@ def expression(expr: Expr) -> str:
 
 
 def _block(lines: Sequence[tuple[str, str]]) -> str:
-    """Return lines, and what is below some of them."""
+    """Return lines, some with a block below them."""
     return "".join(_pieces(lines))
 
 
@@ -133,7 +133,7 @@ def of_expr(expr: Expr) -> str:
 
 
 def of_jitted(jitted: Jitted) -> str:
-    """Return a jitted function as a notebook shows it: what it has been compiled for, to be unfolded."""
+    """Return a jitted function for a notebook: its compiled types, to be unfolded."""
 
     def show() -> str:
         entries = jitted.programs.values()
@@ -157,7 +157,7 @@ def of_jitted(jitted: Jitted) -> str:
 
 
 def of_tracer(tracer: Tracer) -> str:
-    """Return a tracer as a notebook shows it: its type, what traces it, its value if it has one, and the line that made it."""
+    """Return a tracer for a notebook: type, trace, value if any, and the line that made it."""
 
     def show() -> str:
         owner = tracer._owner

@@ -1,4 +1,4 @@
-"""What is written on what is drawn: names, numbers, lines of the user's."""
+"""Texts in drawings: names, numbers, lines of the user's."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LONG = 44
 
 
 def called(fun: Any) -> str:
-    """Return how a function is called in a title, with what has been made of it: ``grad(loss)``.
+    """Return the name of a function in a title, with its transforms: ``grad(loss)``.
 
     What `jit` makes is the function itself.
     """
@@ -40,14 +40,14 @@ def called(fun: Any) -> str:
 
 
 def programs_of(primitive: Primitive) -> list[tuple[str, Expr]]:
-    """Return the programs that a primitive runs, and what they are to it."""
+    """Return the programs of a primitive, with their roles."""
     if isinstance(primitive, Calling):
         return [("", primitive.callee)]
     return [(name, program.expr) for name, program in primitive.parts.items()]
 
 
 def names_in(primitive: Primitive, part: str, expr: Expr) -> tuple[list[str], list[str]]:
-    """Return what the arguments and results of a program are to the primitive that runs it."""
+    """Return the roles of a program's arguments and results in the primitive that runs it."""
 
     def of(n: int, *kinds: tuple[str, int]) -> list[str]:
         counts = [*kinds, ("row", n - sum([k for _, k in kinds]))]
@@ -98,7 +98,7 @@ def place_of(source: Source | None) -> tuple[Any, int, bool] | None:
 
 
 def variables_of(expr: Expr) -> dict[int, str]:
-    """Return what the printed program calls its variables."""
+    """Return the names of variables in the printed program."""
     fresh = variable_names()
     arrays: Iterator[int] = (
         v for v, x in expr.constants.items() if expr.types[v].shape or format_value(x) is None

@@ -1,4 +1,4 @@
-"""The libraries whose functions a text that `to_source` writes may call, and what one of them lacks."""
+"""Libraries that modules of `to_source` may call, and the gaps of one of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Library(NamedTuple):
     package: str
     alias: str
     special: str
-    """What has the special functions."""
+    """Module of special functions."""
     target: Target
 
     def called(self, text: str) -> str:
@@ -63,11 +63,11 @@ _SPECIAL = (
 )
 
 NOT_IN_CUPYX = frozenset(_SPECIAL.split())
-"""The special functions of SciPy that primitives are computed by and `cupyx.scipy.special` of CuPy 14 lacks, or gets wrong."""
+"""SciPy's special functions in primitives that `cupyx.scipy.special` of CuPy 14 lacks, or gets wrong."""
 
 
 def _fields(cls: ast.AST) -> Iterator[tuple[str, str]]:
-    """Yield the texts that parts of a name stand for: those of literals, and the attributes that a class gives values."""
+    """Yield the texts for parts of a name: literals, and values of class attributes."""
     for node in ast.walk(cls):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield ast.unparse(node), node.value
@@ -76,7 +76,7 @@ def _fields(cls: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def _called(module: ast.Module, aliases: tuple[str, ...], special: str) -> Iterator[str]:
-    """Yield what is read of a library, by what stands behind its alias, and "special." and the special functions."""
+    """Yield names read of a library, through its alias, and special functions as "special.name"."""
     for node in ast.walk(module):
         if isinstance(node, ast.Attribute):
             name = ast.unparse(node)

@@ -1,4 +1,4 @@
-"""What a compiled program holds in memory, step by step: `show.memory`."""
+"""Memory of a compiled program, step by step: `show.memory`."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Holder(NamedTuple):
 
     bytes: int
     share: float
-    """Its part of what is held then."""
+    """Its part of the memory held then."""
     type: str
     operation: str
-    """What has filled it last."""
+    """The operation that filled it last."""
     within: str
     """The loop or branch that holds it, "" if none."""
     line: str
@@ -86,7 +86,7 @@ class MemoryTable(Table[Holder]):
     moments: list[Moment]
 
     def __str__(self) -> str:
-        """Show a chart of what is held, and below it what holds it at the peak."""
+        """Show a chart of the memory, and its holders at the peak."""
         return "\n".join([*chart(self.moments), "", super().__str__()])
 
     __repr__ = __str__
@@ -97,7 +97,7 @@ class MemoryTable(Table[Holder]):
 
 
 def chart(moments: Sequence[Moment]) -> list[str]:
-    """Return a chart in text of what is held at most, from the first step to the last."""
+    """Return a text chart of the most bytes held, from the first step to the last."""
     heights = [moment.most for moment in moments] or [0]
     top, columns = max(*heights, 1), min(len(heights), WIDTH)
     ends = [(i + 1) * len(heights) // columns for i in range(columns)]
@@ -115,7 +115,7 @@ def chart(moments: Sequence[Moment]) -> list[str]:
 
 
 def svg(moments: Sequence[Moment]) -> str:
-    """Return a chart as SVG, with what each step does as a tooltip; of long programs the highest steps."""
+    """Return a chart as SVG, with tooltips for steps; of long programs the highest steps."""
     columns = min(len(moments), 400)
     if not columns:
         return ""
@@ -157,7 +157,7 @@ def _name(step: Step) -> str:
 
 
 def _moments(steps: Schedule, known: Peaks) -> Iterator[Moment]:
-    """Yield what a schedule holds after each step, and at the end with copies of results."""
+    """Yield the memory of a schedule after each step, and with the copies of results."""
     most = held = 0
     for number, (most, now) in enumerate(holdings(steps, known)):
         if number < len(steps.steps):
@@ -169,7 +169,7 @@ def _moments(steps: Schedule, known: Peaks) -> Iterator[Moment]:
 
 
 def _holders(steps: Schedule, known: Peaks, most: int) -> list[Holder]:
-    """Return what a schedule holds when it holds most, and within that what it runs then."""
+    """Return the holders of a schedule's memory at its peak, also within the step that runs then."""
     holders: list[Holder] = []
     pending: list[tuple[Schedule, str]] = [(steps, "")]
     while pending:
@@ -222,7 +222,7 @@ def _holder(
 
 
 def memory(fun: Callable[..., Any], *, kernels: bool = False) -> Callable[..., MemoryTable]:
-    """Return the function that tells what the compiled `fun` holds in memory, step by step, and what holds it at the peak.
+    """Return the function that shows the memory of the compiled `fun`, step by step and at the peak.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Nested arguments and results as source, and the names of what is in them."""
+"""Nested arguments and results as source, and names of their leaves."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Expression(str):
 
 
 class Nesting:
-    """Writes pytrees; `imports` and `definitions` are what their classes need.
+    """Writer of pytrees; `imports` and `definitions` are needs of their classes.
 
     Leaves are in the order in which fungrad has them everywhere: that of insertion in an `OrderedDict`, of sorted keys in a dict.
     """
@@ -31,7 +31,7 @@ class Nesting:
         self._taken = {*taken, *dir(builtins)}
 
     def arguments(self, values: dict[str, Any]) -> tuple[str, list[str]]:
-        """Return the types of arguments, nested as they are, and the names of the variables of their leaves, in their order.
+        """Return the types of arguments, nested alike, and variable names of their leaves, in order.
 
         One walk makes both, so what `plain.leaves` finds by the types goes by these names.
         """
@@ -126,7 +126,7 @@ def _key(key: Any) -> str:
 
 
 def _factory(factory: Any) -> str:
-    """Return what a defaultdict makes missing values with."""
+    """Return the factory of a defaultdict as text."""
     name = getattr(factory, "__name__", "")
     if factory is None or getattr(builtins, name, None) is factory:
         return name or "None"

@@ -1,4 +1,4 @@
-"""Running a program equation by equation, also those of loops and branches, and noting what each takes and gives."""
+"""Running a program equation by equation, loops and branches too, with notes on each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fungrad.extend.types import type_of
 from fungrad.primitives.cost import Cost, cost
 
 Path = tuple[str, ...]
-"""Where an equation is: () in the program itself, ("scan 3", "body") in the body of the loop that is equation 3."""
+"""Place of an equation: () in the program itself, ("scan 3", "body") in the body of equation 3."""
 
 
 class Prepared(NamedTuple):
@@ -42,7 +42,7 @@ def prepare(name: str, fun: Callable[..., Any], args: Any, kwargs: Any) -> Prepa
 
 
 class Seen:
-    """What was seen of one equation in all of its runs."""
+    """Notes on one equation from all of its runs."""
 
     def __init__(
         self, path: Path, primitive: Primitive, types: Sequence[ArrayType], source: Source | None
@@ -81,7 +81,7 @@ class Seen:
 
 
 class Run:
-    """One run of a program, which notes what was seen of each equation."""
+    """One run of a program, with notes on each equation."""
 
     def __init__(self) -> None:
         self.seen: dict[tuple[Path, int], Seen] = {}
@@ -125,7 +125,7 @@ class Run:
         return [values[v] for v in expr.outputs]
 
     def _flow(self, primitive: Primitive, key: tuple[Path, int]) -> ControlFlow | None:
-        """Return how the equation `key` runs programs, the same ones each time; None if it does not, or decides itself."""
+        """Return the control flow of the equation `key`, equal each time; None if it decides itself."""
         if primitive.holds_programs and key not in self._flows:
             self._flows[key] = primitive.uncut.control_flow
         return self._flows.get(key)

@@ -1,4 +1,4 @@
-"""From programs to what is drawn of them."""
+"""From programs to drawings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from fungrad.show.labels import (
 from fungrad.show.model import Frame, Node, Scene
 
 KERNELS = 1000
-"""Equations of a program at most of which is asked what is one kernel: of more it takes seconds."""
+"""Most equations of a program whose kernels are drawn: of more, finding them takes seconds."""
 LEAST = 12
 """Nodes that a body may always have, however many there are already."""
 
@@ -71,7 +71,7 @@ class Shown(NamedTuple):
 
 
 def scene_of(shown: Shown, most: int, depth: int, kernels: bool) -> Scene:
-    """Return what is drawn of a program, and of those that its equations run, in about so many nodes and levels."""
+    """Return the scene of a program, with those that its equations run, in about so many nodes."""
     root, running = _Builder(shown, most, kernels).build()
     left = most - len(root.nodes)
     waiting = deque([(*pair, 1) for pair in running])
@@ -136,7 +136,7 @@ class _Builder:
         return scene, running
 
     def _going_back(self) -> set[int]:
-        """Return the equations of the backward pass, and what is made for it alone."""
+        """Return the equations of the backward pass, and those computed for it alone."""
         backward: set[int] = set()
         read = {*self.expr.outputs}  # by the forward pass
         for number in reversed(range(len(self.expr.equations))):
@@ -149,7 +149,7 @@ class _Builder:
         return backward
 
     def _scopes(self, number: int) -> tuple[Scope, ...]:
-        """Return the scopes of an equation; what goes back through one is another."""
+        """Return the scopes of an equation; being backward is another one."""
         scopes = scopes_of(self.shown.sources[number])
         if scopes and self.shown.is_backward(number):
             return (scopes[0]._replace(name=f"{BACKWARD}{scopes[0].name}"), *scopes[1:])

@@ -1,4 +1,4 @@
-"""What `jit` makes of a function, stage by stage: `show.stages`."""
+"""Stages of `jit`: `show.stages`."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ LONGEST = 60
 
 
 class Stage(NamedTuple):
-    """What a program is at one stage."""
+    """A program at one stage."""
 
     name: str
     made: Any
     """The program: an `Expr`, a `Schedule`, kernels or source."""
     seconds: float
-    """How long it took to make it of what the stage before has made."""
+    """Seconds from the stage before."""
     size: str
     text: str
 
@@ -59,7 +59,7 @@ class Stages:
     __repr__ = __str__
 
     def print(self) -> None:
-        """Print to the terminal: in colour where rich is installed (``pip install 'fungrad[show]'``), else as text."""
+        """Print to the terminal: in colour with rich (``pip install 'fungrad[show]'``), else as text."""
         try:
             import rich
         except ImportError:
@@ -68,7 +68,7 @@ class Stages:
             rich.print(self.__rich__())
 
     def __rich__(self) -> Any:
-        """Return what rich prints."""
+        """Return the text for rich."""
         from rich.console import Group
         from rich.panel import Panel
         from rich.syntax import Syntax
@@ -126,7 +126,7 @@ def _timed(make: Callable[[], T]) -> tuple[T, float]:
 
 
 def stages(fun: Callable[..., Any]) -> Callable[..., Stages]:
-    """Return the function that shows what `jit` makes of `fun`, from the expression to the code that runs.
+    """Return the function that shows the stages of `jit` for `fun`, from expression to running code.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ def _same_operand(a: Expr, b: Expr, x: int, y: int, names: Mapping[int, int]) ->
 
 
 def _same_equation(a: Expr, b: Expr, e: Equation, f: Equation, names: dict[int, int]) -> bool:
-    """Whether two equations are equal but for what their primitives' programs are; the names of their results are noted."""
+    """Whether two equations are equal except for their primitives' programs; notes names of results."""
     if len(e.inputs) != len(f.inputs) or len(e.outputs) != len(f.outputs):
         return False
     alike = e.primitive == f.primitive or (
@@ -115,7 +115,7 @@ def _first_difference(a: Expr, b: Expr) -> tuple[Position, str] | None:
 
 @GLOSSARY.public
 def assert_equal_exprs(actual: Any, expected: Any) -> None:
-    """Check that two programs are equal up to the names of variables: types, equations and their order, constants.
+    """Check that two programs are equal up to names of variables: types, equations, order, constants.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def snapshot_text(expr: Expr) -> str:
 
 
 def text_difference(expr: Expr, kept: str) -> str:
-    """Return how a program differs from a text that was kept of it, and the user's line of the first difference; "" if it does not."""
+    """Return the first difference of a program to a kept text, with the user's line; "" if equal."""
     text = snapshot_text(expr)
     if text == kept:
         return ""

@@ -17,7 +17,7 @@ __all__ = ["assert_no_retrace", "assert_trace_count"]
 
 
 class _Noting(contextlib.AbstractContextManager[None]):
-    """Context in which it is noted what is traced, in this thread or task; at its end `check` may object to that."""
+    """Context that notes traces of this thread or task; at its end `check` may object."""
 
     def __init__(self, check: Callable[[list[Miss]], str]) -> None:
         self._check = check
@@ -37,7 +37,7 @@ class _Noting(contextlib.AbstractContextManager[None]):
 
 
 def _jitted(f: Any, label: str) -> Jitted:
-    """Return a jitted function, of which a method may be given."""
+    """Return a jitted function, also for one of its methods."""
     function = f.func if isinstance(f, functools.partial) else f
     if not isinstance(function, Jitted):
         raise TypeError(

@@ -63,7 +63,7 @@ def _basis(leaves: Sequence[Any]) -> list[np.ndarray]:
 def _along_basis(
     linear: Callable[[Any], Any], leaves: Sequence[Any], structure: Any, out_axis: int, chunk: Any
 ) -> Any:
-    """Return what a linear function gives along all directions of a basis, which are stacked along an axis."""
+    """Return the results of a linear function along all directions of a basis, stacked along an axis."""
     if chunk is None:
         return vmap(linear, out_axes=out_axis)(tree.unflatten(structure, _basis(leaves)))
     types = [type_of(x) for x in leaves]

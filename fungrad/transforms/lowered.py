@@ -21,7 +21,7 @@ from fungrad.transforms.explain import described
 
 
 class OfAllTypes(Protocol):
-    """What is asked of the jitted function itself."""
+    """Interface of the jitted function itself."""
 
     name: str
 
@@ -33,7 +33,7 @@ class OfAllTypes(Protocol):
 
 
 class _OfOneType:
-    """A jitted function and what was traced for one type of arguments."""
+    """A jitted function, traced for one type of arguments."""
 
     def __init__(self, jitted: OfAllTypes, entry: Entry) -> None:
         self._jitted = jitted
@@ -61,7 +61,7 @@ class _OfOneType:
         return _structs(self.out_tree, self._entry.traced.output_types)
 
     def cost_analysis(self) -> dict[str, float]:
-        """Return estimates of the numbers of operations, "flops", and of bytes read and written, "bytes accessed".
+        """Return estimates of operations, "flops", and of bytes read and written, "bytes accessed".
 
         They are those of the equations as they stand, one by one (`fungrad.primitives.cost`); what a loop or a solver does is not
         counted.
@@ -90,7 +90,7 @@ def _structs(structure: tree.TreeDef, types: Sequence[ArrayType]) -> Any:
 
 
 class Lowered(_OfOneType):
-    """A function traced for one type of arguments, in each stage from there on. Made by ``jit(f).lower(*args)``.
+    """A function traced for one type of arguments, in each later stage. Made by ``jit(f).lower(*args)``.
 
     Examples
     --------
@@ -121,7 +121,7 @@ class Lowered(_OfOneType):
 
     @property
     def expr(self) -> Expr:
-        """What was traced."""
+        """The traced program."""
         return self._entry.traced
 
     @property
@@ -149,17 +149,17 @@ class Lowered(_OfOneType):
 
     @property
     def schedule(self) -> Schedule:
-        """What is called, overwritten and freed, step by step."""
+        """Calls, overwriting and releases, step by step."""
         return self._program.schedule
 
     @property
     def source(self) -> str:
-        """The NumPy source it is compiled to: loops and branches before it, what solvers and rules of one's own run below."""
+        """The compiled NumPy source: loops and branches first, programs of solvers and custom rules last."""
         return readable(self._program.source)
 
     @property
     def kernels(self) -> tuple[Any, ...]:
-        """What of it is one loop each, once it has run a few times and llvmlite is installed; each prints.
+        """Its kernels, one loop each, once it has run a few times and llvmlite is installed; each prints.
 
         Examples
         --------
@@ -178,7 +178,7 @@ class Lowered(_OfOneType):
 
     @property
     def jaxpr(self) -> Any:
-        """What was traced, with the attributes of JAX's ``ClosedJaxpr``."""
+        """The traced program, with the attributes of JAX's ``ClosedJaxpr``."""
         from fungrad.transforms.jaxprs import ClosedJaxpr
 
         return ClosedJaxpr.of(self.expr, self._entry.captured)
@@ -188,7 +188,7 @@ class Lowered(_OfOneType):
         return str(self.expr)
 
     def lower(self) -> Lowered:
-        """Return this: what ``jit(f).trace(*args)`` gives has been lowered."""
+        """Return this: ``jit(f).trace(*args)`` is lowered already."""
         return self
 
     def compile(self, compiler_options: Any = None) -> Compiled:
@@ -219,7 +219,7 @@ class Compiled(_OfOneType):
         return readable(self._program.source)
 
     def memory_analysis(self) -> MemoryAnalysis:
-        """Return the bytes of arguments and results, of what is made on the way, and of all at the peak.
+        """Return the bytes of arguments, results, temporaries, and of all at the peak.
 
         Examples
         --------
