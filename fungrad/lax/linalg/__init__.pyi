@@ -33,7 +33,7 @@ def svd(x: _ArrayLike, *, full_matrices: _bool = ..., compute_uv: _bool = ..., s
 def hessenberg(a: _ArrayLike) -> tuple[_Array, _Array]: r"""Return the Hessenberg form of square matrices and the reflections that lead to it. No derivative."""
 def householder_product(a: _ArrayLike, taus: _ArrayLike) -> _Array: r"""Return the product of reflections, a matrix with orthonormal columns."""
 def ormqr(a: _ArrayLike, taus: _ArrayLike, c: _ArrayLike, *, left: _bool = ..., transpose: _bool = ...) -> _Array: r"""Multiply by the product Q of reflections, which is not formed."""
-def tridiagonal(a: _ArrayLike, *, lower: _bool = ...) -> tuple[_Array, _Array, _Array, _Array]: r"""Return the tridiagonal form of Hermitian matrices and the reflections that lead to it. No derivative."""
+def tridiagonal(a: _ArrayLike, *, lower: _bool = ...) -> tuple[_Array, _Array, _Array, _Array]: r"""Return the tridiagonal form of Hermitian matrices, and its reflections. No derivative."""
 def symmetric_product(a_matrix: _ArrayLike, c_matrix: _ArrayLike, *, alpha: float = ..., beta: float = ..., symmetrize_output: _bool = ...) -> _Array: r"""Return ``alpha A A^T + beta C``."""
 def triangular_solve(a: _ArrayLike, b: _ArrayLike, *, left_side: _bool = ..., lower: _bool = ..., transpose_a: _bool = ..., conjugate_a: _bool = ..., unit_diagonal: _bool = ...) -> _Array: r"""Solve ``x a = b``, or ``a x = b``, for triangular matrices."""
 def tridiagonal_solve(dl: _ArrayLike, d: _ArrayLike, du: _ArrayLike, b: _ArrayLike, *, perturb_singular: _bool = ...) -> _Array: r"""Solve systems with tridiagonal matrices, whose row i is ``dl[i], d[i], du[i]``."""

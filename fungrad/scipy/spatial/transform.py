@@ -218,9 +218,7 @@ class Rotation:
     def as_euler(self, seq: str, degrees: bool = False, *, suppress_warnings: bool = False) -> Any:
         """Return angles about three axes, of shape (..., 3), from -pi to pi.
 
-        The second is from -pi/2, or from 0 if `seq` is like ``"zxz"``.
-
-        Where only the sum of the outer ones is determined one of them is 0, and a UserWarning says so of plain arrays.
+        The second is from -pi/2, or from 0 if `seq` is like ``"zxz"``. Where only the sum of the outer ones is determined one of them is 0, and a UserWarning says so of plain arrays.
         """
         axes, intrinsic = _axes("Rotation.as_euler", seq, (3,))
         angles, lost = q.euler_angles(self._quat, axes, intrinsic)
@@ -233,10 +231,7 @@ class Rotation:
         return fnp.degrees(angles) if degrees else angles
 
     def apply(self, vectors: Any, inverse: bool = False) -> Any:
-        """Return vectors, of shape (..., 3), rotated, or rotated back.
-
-        One rotation rotates all vectors, and all rotations rotate one vector.
-        """
+        """Return rotated vectors, of shape (..., 3); one rotation, or one vector, serves all others."""
         m = q.matrix(q.conjugate(self._quat) if inverse else self._quat)
         return fnp.sum(m * _vectors("Rotation.apply", vectors, 3)[..., None, :], axis=-1)
 
