@@ -54,9 +54,10 @@ def promotion(rules: str = "jax") -> AbstractContextManager[None]:
 def enable_x64(new_val: bool = True) -> AbstractContextManager[None]:
     """Return a context in which there are numbers of 64 bits, as by default, or none.
 
-    Without them, what functions of fungrad make of Python numbers, of arrays of 64 bits or without a dtype, is of 32: float32, int32,
-    uint32 or complex64, as in JAX, and so are the arguments of transformed functions. A dtype of 64 bits that is asked for is
-    taken for the one of 32. Integers that do not fit are taken modulo 2**32. Plain arrays that no function of fungrad's has made stay as they are.
+    Without them, functions of fungrad make 32-bit results of Python numbers, of 64-bit arrays and without a dtype:
+    float32, int32, uint32 or complex64, as in JAX. So are the arguments of transformed functions. A dtype of 64 bits
+    that is asked for is taken for the one of 32. Integers that do not fit are taken modulo 2**32. Plain arrays that
+    no function of fungrad's has made stay as they are.
 
     Examples
     --------
@@ -73,10 +74,11 @@ def enable_x64(new_val: bool = True) -> AbstractContextManager[None]:
 def out_of_bounds(rules: str = "jax") -> AbstractContextManager[None]:
     """Return a context in which indices out of bounds are errors, as in NumPy, or are none, as in JAX.
 
-    By JAX's rules, ``x[i]`` of a traced array, and ``at(x)[i].get()`` of any, read the nearest element; updates by `at` that are out of bounds are
-    dropped, and `take` and `take_along_axis` give NaN, for integers the least, for unsigned ones the greatest. Negative indices count from the end first. The
-    argument `mode` of these has the last word. Plain arrays that are indexed directly raise NumPy's error, as ever. What an array of indices read out of
-    bounds has no derivative; what a single integer read has that of the element. (In forward mode JAX has it in both cases.)
+    By JAX's rules, ``x[i]`` of a traced array, and ``at(x)[i].get()`` of any, read the nearest element. Updates by
+    `at` out of bounds are dropped. `take` and `take_along_axis` give NaN, for integers the least, for unsigned ones
+    the greatest. Negative indices count from the end first. The argument `mode` of these has the last word. Plain
+    arrays that are indexed directly raise NumPy's error, as ever. What an array of indices read out of bounds has no
+    derivative; what a single integer read has that of the element. (In forward mode JAX has it in both cases.)
 
     Parameters
     ----------
@@ -104,9 +106,10 @@ def out_of_bounds(rules: str = "jax") -> AbstractContextManager[None]:
 def failures(outcome: str = "nan") -> AbstractContextManager[None]:
     """Return a context for matrices without factors or solutions: NaN, or an error, as in NumPy.
 
-    With "nan", `cholesky`, `inv`, `solve`, `eigh`, `svd` and all others that would raise `LinAlgError` for the values they are given return NaN instead, of a stack
-    for the matrices concerned alone; of singular systems the infinities and NaN of elimination that divides by zero, as in JAX. What does not depend on values, such as a
-    matrix that is not square, is an error still.
+    With "nan", `cholesky`, `inv`, `solve`, `eigh`, `svd` and all others that would raise `LinAlgError` for values
+    return NaN instead, in a stack for the matrices concerned alone. Singular systems give the infinities and NaN of
+    elimination that divides by zero, as in JAX. What does not depend on values, such as a matrix that is not square,
+    is an error still.
 
     Parameters
     ----------

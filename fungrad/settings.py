@@ -295,9 +295,10 @@ def strict_dependence(new_val: bool = True) -> AbstractContextManager[None]:
 def reading(enabled: bool = True) -> AbstractContextManager[None]:
     """Return a context in which transforms read the functions that they run, or take them as they are.
 
-    It is on by default. Without it, as in JAX, only NumPy's functions that ask their arguments take what is traced: ``math.sin`` is an error,
-    loops are unrolled, and a condition that depends on an argument has no value under `jit`. Functions that have been compiled stay
-    as they are. For one function there is `fungrad.as_written`; `fungrad.explain` says what reading makes of one.
+    It is on by default. Without it, as in JAX, only NumPy's functions that ask their arguments take traced values.
+    ``math.sin`` is an error, loops are unrolled, and a condition that depends on an argument has no value under
+    `jit`. Functions that have been compiled stay as they are. For one function there is `fungrad.as_written`;
+    `fungrad.explain` says what reading makes of one.
 
     Examples
     --------

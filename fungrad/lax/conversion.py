@@ -67,8 +67,8 @@ def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
     operand
         Array, number or tracer, neither boolean nor complex unless `new_dtype` is the same.
     new_dtype
-        The dtype. If it is smaller, the result has an axis more, for the parts of each number; if it is larger,
-        the last axis of `operand` holds the parts of one number, and the result lacks it.
+        The dtype. If it is smaller, the result has an axis more, for the parts of each number. If it is larger, the
+        last axis of `operand` holds the parts of one number, and the result lacks it.
 
     Returns
     -------

@@ -42,8 +42,8 @@ def ragged_dot_general(
 ) -> Any:
     """Multiply two arrays as `dot_general` does, where one axis of `lhs` is made of groups.
 
-    If it is summed over, there is a result for each group; if it is an axis to go along with, groups make no difference; else each
-    group has a part of `rhs` of its own.
+    If it is summed over, there is a result for each group. If it is a batch axis, groups make no difference.
+    Otherwise each group has a part of `rhs` of its own.
 
     Parameters
     ----------

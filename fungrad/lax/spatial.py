@@ -66,9 +66,9 @@ def conv_dimension_numbers(
         Shapes of the input and of the kernels, of equal length.
     dimension_numbers : tuple of str, ConvDimensionNumbers or None
         Three strings with a letter for each axis of the input, the kernels and the result, such as
-        ``("NHWC", "HWIO", "NHWC")``: N is the batch, C the channels, I and O the input and output channels
-        of the kernels; any other letters are spatial axes, in the order that the kernels have them. None stands
-        for batch (output channels), channels, spatial axes.
+        ``("NHWC", "HWIO", "NHWC")``. N is the batch, C the channels, I and O the input and output channels of the kernels. Any other
+        letters are spatial axes, in the order that the kernels have them. None stands for batch (output channels),
+        channels, spatial axes.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Attention: `dot_product_attention`, as `jax.nn` has it.
 
 Shapes are spelled in letters: B batches, T queries and S keys (with their values), N heads of the queries and K of
-the keys, H numbers in each vector, and G = N / K queries for each key.
+the keys. H is the length of each vector, and G = N / K the number of queries for each key.
 """
 
 from __future__ import annotations

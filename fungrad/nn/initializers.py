@@ -227,8 +227,9 @@ def variance_scaling(
     scale
         A positive number.
     mode
-        What `n` is: "fan_in" the number of inputs of the layer, "fan_out" that of outputs, "fan_avg" their mean,
-        "fan_geo_avg" their geometric mean; each times the lengths of the axes that are none of the three kinds.
+        The meaning of `n`: "fan_in" the number of inputs of the layer, "fan_out" that of outputs, "fan_avg" their
+        mean, "fan_geo_avg" their geometric mean. Each is times the lengths of the axes that are none of the three
+        kinds.
     distribution
         "truncated_normal" (within two standard deviations), "normal" or "uniform".
 

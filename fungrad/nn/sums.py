@@ -219,8 +219,8 @@ def standardize(
     mean, variance
         Those to use; by default those of `x` along the axis.
     algorithm
-        How the variance is computed: "fast" as the mean of the squares less the square of the mean, which
-        cancels where the mean is large, or "stable" as the mean of the squares of the deviations.
+        How the variance is computed. "fast": the mean of the squares less the square of the mean, which cancels where
+        the mean is large. "stable": the mean of the squares of the deviations.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """The effect of a key, apart from the values of its index arrays: a `Plan` of primitives.
 
-A key is a row of *parts*, each of which says what is done to an axis: it is new, is kept from somewhere to somewhere, goes with
-an integer, or is indexed by an array. All that a plan needs is read off these.
+A key is a row of *parts*. Each is the treatment of an axis: new, kept from somewhere to somewhere, taken at an
+integer, or indexed by an array. All that a plan needs is read off these.
 """
 
 from __future__ import annotations

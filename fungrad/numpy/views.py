@@ -10,9 +10,9 @@ nothing, and views nobody holds any more cost nothing either.
 `Tracer._memory` holds this: ARGUMENT for an argument of the traced function, a `View` for a view, the list of
 weak references to its views for a root that has some, and nothing for most.
 
-Whether a reshape is a view or a copy depends on how the elements of the array lie: in C order, if nothing else is
-said; as it was asked to be made; or as NumPy lays out what is computed of operands that lie otherwise (fungrad.core.layout). Where that is
-not known, what may be a view or a copy is a view as long as nothing is assigned to it or to what it shows.
+Whether a reshape is a view or a copy depends on the layout of the array. It is C order by default, or as requested,
+or as NumPy lays out results of operands in other orders (fungrad.core.layout). Where that is not known, what may be a
+view or a copy is a view as long as nothing is assigned to it or to what it shows.
 
 Without axes there are, as in NumPy, scalars and arrays. Arithmetic, reductions and ``x[0]`` give scalars, whose value nothing can
 change, and what is made of them, as by `atleast_1d`, is no view of them. Arrays are views, as ``x[0, ...]``, and

@@ -1,7 +1,7 @@
 """Optimizers and their parts, with the names and numbers of optax.
 
-Of updates and parameters of two bytes or fewer, float16 and bfloat16, all is computed in float32, and what is returned and
-remembered is rounded to their dtype, so that an `eps` of 1e-8 is not 0 and squares are finite. In float16 squares that are
+For updates and parameters of two bytes or fewer, float16 and bfloat16, computation is in float32. Results and states
+are rounded to their dtype. So an `eps` of 1e-8 is not 0, and squares are finite. In float16 squares that are
 remembered are between 6e-8 and 65504: steps along gradients below 2e-4 get shorter than they are in float32.
 
 >>> import numpy as np

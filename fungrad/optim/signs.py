@@ -164,8 +164,8 @@ def scale_by_rprop(
 ) -> GradientTransformation:
     """Replace gradients by signs, with steps that grow while a sign stays (M. Riedmiller, H. Braun, 1993).
 
-    As in optax, a step is made in the call after that of its gradient: the first call returns zeros, and so does, for
-    an element, the call in which its sign changes, so that a step too far is not made.
+    As in optax, a step is made in the call after that of its gradient. The first call returns zeros. So does, for an
+    element, the call in which its sign changes: a step too far is not made.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Keys that are used twice, where `fungrad.debug_key_reuse` asks for that to be an error.
 
-Keys are NumPy's arrays, which remember nothing, so it is the values that are remembered, and how often each may still be used:
-once, and once more for each time that it has been made or cloned. That happens when programs run: each use is an equation
-with an effect, which there is only where the setting is on.
+Keys are NumPy's arrays, which remember nothing. So their values are remembered, and how often each may still be used:
+once, and once more for each time that it has been made or cloned. That happens when programs run: each use is an
+equation with an effect, which there is only where the setting is on.
 """
 
 from __future__ import annotations

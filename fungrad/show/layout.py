@@ -1,8 +1,8 @@
 """Layered layout of a graph: ranks by longest paths, orders by barycentres, isotonic places.
 
-The method is that of Sugiyama, Tagawa and Toda (1981): each node has a rank, an edge over several ranks has a bend in each of those
-between, and nodes of a rank are put in the order of their neighbours. Edges of one node share their bends, and one over many
-ranks ends in a stub that names where it comes from.
+The method is that of Sugiyama, Tagawa and Toda (1981). Each node has a rank. An edge over several ranks has a bend in
+each of those between. Nodes of a rank are put in the order of their neighbours. Edges of one node share their bends,
+and one over many ranks ends in a stub that names where it comes from.
 
 Design: docs/design/36-showing-programs.md.
 """

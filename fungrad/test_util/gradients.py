@@ -275,9 +275,9 @@ def check_grads(
 ) -> None:
     """Check the derivatives of a function against central differences.
 
-    In each order one direction is drawn at random, the same every time, so that it takes few calls of `f`. The error of a
-    derivative that is wrong says by which argument, and by which element of it; and from differences at three steps, whether
-    the rule is wrong, or `f` not smooth there, or the step not suitable.
+    In each order one direction is drawn at random, the same every time, so that it takes few calls of `f`. The error
+    of a wrong derivative names the argument and its element. By differences at three steps it says whether the rule
+    is wrong, `f` is not smooth there, or the step is not suitable.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """The file of a checkpoint: an uncompressed ZIP archive of ``tree.json``, ``0.npy``, ``1.npy``, ...
 
 It is one that `numpy.load` reads, too. The comment at its end is `MARK` and the SHA-256 of all bytes before, so any other
-bit is found. A digest keeps nobody from making a file on purpose, so all that is read is checked as if it were not there: members do
-not overlap and are not compressed, so they are no longer than the file, and an array has memory only when it is known
-that its member has as many bytes.
+bit is found. A digest keeps nobody from making a file on purpose, so everything read is checked as if there were
+none. Members do not overlap and are not compressed, so they are no longer than the file. An array has memory only
+when its member is known to have as many bytes.
 
 Design: docs/design/32-training.md.
 """

@@ -84,9 +84,9 @@ def _tqdm() -> Any:
 def progress(loop: L, *, every: int | None = None, **options: Any) -> L:
     """Return a loop that shows a bar of its progress, by tqdm (``pip install 'fungrad[progress]'``).
 
-    Of `fungrad.lax.scan` and `fungrad.lax.fori_loop` it returns the function with a bar, which moves while the loop runs, compiled or not:
-    under `jit` each time the program runs, one for all elements under `vmap`, and in a gradient on the way forward. It is closed also
-    where the loop raises.
+    Of `fungrad.lax.scan` and `fungrad.lax.fori_loop` it returns the function with a bar, which moves while the loop
+    runs, compiled or not. Under `jit` it moves each time the program runs, under `vmap` there is one bar for all
+    elements, and in a gradient it moves on the way forward. It is closed also where the loop raises.
 
     Parameters
     ----------

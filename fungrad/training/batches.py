@@ -198,8 +198,8 @@ def minibatches(
     TypeError
         If a leaf is no array with axes, or `key` no key.
     ValueError
-        If the arrays have different numbers of rows or none, a number is out of range, or `start` is a position in other batches; if a
-        batch cannot be divided into equal shares, also the one at the end of an epoch.
+        If the arrays have different numbers of rows or none, a number is out of range, or `start` is a position in
+        other batches. Also if a batch cannot be divided into equal shares, even the one at the end of an epoch.
 
     Examples
     --------

@@ -120,11 +120,11 @@ def odeint(
     -----
     The signature is that of `jax.experimental.ode.odeint`. The steps are those of SciPy's `DOP853` (Hairer, Nørsett
     and Wanner, "Solving ordinary differential equations I" (1993)), for equations that are not stiff; for stiff
-    ones there is `solve_ivp` with an implicit method. Derivatives by `y0`, `t`, `args` and what `func` closes over
-    are solutions of differential equations in turn, at any order: forward sensitivities, and the adjoint
-    equation in reverse mode, which integrates the state backwards between the times in `t`. Where that is
-    unstable (strong damping over a long interval), more times help. Under `vmap` each equation is integrated by
-    itself, with steps of its own.
+    ones there is `solve_ivp` with an implicit method. Derivatives by `y0`, `t`, `args` and captures of `func` are
+    solutions of differential equations in turn, at any order. They are forward sensitivities and, in reverse mode,
+    the adjoint equation, which integrates the state backwards between the times in `t`. Where that is unstable
+    (strong damping over a long interval), more times help. Under `vmap` each equation is integrated by itself, with
+    steps of its own.
 
     Examples
     --------
