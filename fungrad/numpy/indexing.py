@@ -53,8 +53,8 @@ def getitem(x: Any, key: Any, unique: bool = False) -> Any:
     if not arrays:
         return _region(_plan_or_error(x, key, items, ()), x)
     trace, indices, shape = _indices(x, key, arrays)
-    if not shape and clamped is None and (one := at_integers(type_of(x).shape, items)):
-        return one.taken(trace, x, indices)
+    if not shape and clamped is None and (view := at_integers(type_of(x).shape, items)):
+        return view.taken(trace, x, indices)
     plan = _plan_or_error(x, key, items, shape)
     gather = Gather(unique or _are_unique(shape, arrays, distinct))
     elements = gather(_region(plan, trace.lift(x)), *indices)
@@ -115,8 +115,8 @@ def setitem_functional(
     items, arrays, distinct = _parsed(x, key)
     trace, indices, shape = _indices(x, key, arrays, values)
     linear = not shape and arrays and kind in ("set", "add")
-    if linear and (one := at_integers(type_of(x).shape, items)):
-        return one.written(trace, x, _values(trace, x, key, values, one.shape), indices, kind)
+    if linear and (view := at_integers(type_of(x).shape, items)):
+        return view.written(trace, x, _values(trace, x, key, values, view.shape), indices, kind)
     plan = _plan_or_error(x, key, items, shape)
     x = trace.lift(x)
     if not arrays:
@@ -147,9 +147,6 @@ def _run(steps: Sequence[Primitive], x: Any) -> Any:
     for step in steps:
         x = step(x)
     return x
-
-
-# From a key to its items and index arrays
 
 
 def _parsed(

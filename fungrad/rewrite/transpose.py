@@ -79,35 +79,15 @@ def pull_back(
     standing: dict[ArrayType, Linear] = {type_: Linear(type_) for type_ in set(types)}
     for v in itertools.compress(range(len(types)), linear):
         values[v] = standing[types[v]]
-    value_of = values.__getitem__
-    cts: list[Any] = [None] * len(types)
-    waiting = {expr.inputs[i]: x for i, x in (begun or {}).items()}
-
-    def accumulate(variables: Sequence[int], terms: Sequence[Any]) -> None:
-        for v, ct in zip(variables, terms, strict=True):
-            if ct is not None and linear[v]:
-                known = waiting.pop(v, None) if cts[v] is None else cts[v]
-                cts[v] = ct if known is None else bind(add, (known, ct))
-
-    def collected(primitive: Collecting, ct: Any, inputs: Sequence[int]) -> Sequence[Any]:
-        """Return the cotangents of operands, with those so far added that the primitive takes over."""
-        operands = [values[v] for v in inputs]
-        so_far: list[Any] = [None] * len(inputs)
-        for i in primitive.collects(operands):
-            v = inputs[i]
-            so_far[i], cts[v] = cts[v], None
-            if so_far[i] is None:
-                so_far[i] = waiting.pop(v, None)
-        return primitive.collect(so_far, ct, *operands)
-
-    accumulate(expr.outputs, cotangents)
+    cts = _Cotangents(values, linear, {expr.inputs[i]: x for i, x in (begun or {}).items()})
+    cts.add(expr.outputs, cotangents)
     place, last = in_derivative(None, backward=True), None  # of the equation before: often the same
     for (primitive, inputs, outputs), source in reversed(backward):
-        given = [cts[v] for v in outputs]
+        given = [cts.known[v] for v in outputs]
         if all(ct is None for ct in given):  # an array is compared element by element
             continue
         for v in outputs:
-            cts[v] = None
+            cts.known[v] = None
         if source is not last:
             place, last = in_derivative(source, backward=True), source
         locate(place)
@@ -115,14 +95,46 @@ def pull_back(
             raise primitive.missing(
                 "transpose"
             )  # linear in each operand, but not in several at once
-        ct = primitive.from_sequence(given)
-        if isinstance(primitive, Collecting):
-            accumulate(inputs, collected(primitive, ct, inputs))
-        else:
-            accumulate(inputs, primitive.transpose(ct, *map(value_of, inputs)))
-    for v, x in waiting.items():
-        cts[v] = x
-    return [cts[v] for v, x in zip(expr.inputs, arguments, strict=True) if x is None]
+        cts.add(inputs, cts.pulled(primitive, primitive.from_sequence(given), inputs))
+    for v, x in cts.begun.items():
+        cts.known[v] = x
+    return [cts.known[v] for v, x in zip(expr.inputs, arguments, strict=True) if x is None]
+
+
+class _Cotangents:
+    """Those of a program's variables so far: None is zero.
+
+    `values` has what is known of variables, and what stands for those that are `linear`; `begun` what some are to begin with.
+    """
+
+    def __init__(
+        self, values: Sequence[Any], linear: Sequence[bool], begun: dict[int, Any]
+    ) -> None:
+        self.values, self.linear, self.begun = values, linear, begun
+        self.known: list[Any] = [None] * len(values)
+
+    def add(self, variables: Sequence[int], terms: Sequence[Any]) -> None:
+        """Add terms, where variables are linear."""
+        known, linear, begun = self.known, self.linear, self.begun
+        for v, ct in zip(variables, terms, strict=True):
+            if ct is not None and linear[v]:
+                first = known[v]
+                if first is None and begun:
+                    first = begun.pop(v, None)
+                known[v] = ct if first is None else bind(add, (first, ct))
+
+    def pulled(self, primitive: Primitive, ct: Any, inputs: Sequence[int]) -> Sequence[Any]:
+        """Return the cotangents of operands, given those of results; with those so far that the primitive adds to."""
+        operands = list(map(self.values.__getitem__, inputs))
+        if not isinstance(primitive, Collecting):
+            return primitive.transpose(ct, *operands)
+        so_far: list[Any] = [None] * len(inputs)
+        for i in primitive.collects(operands):
+            v = inputs[i]
+            so_far[i], self.known[v] = self.known[v], None
+            if so_far[i] is None:
+                so_far[i] = self.begun.pop(v, None)
+        return primitive.collect(so_far, ct, *operands)
 
 
 def apart(expr: Expr, linear: Sequence[bool]) -> Expr:
