@@ -47,7 +47,7 @@ from fungrad.core.observing import Span, run_observed
 from fungrad.core.tracer import Tracer, new_tracer
 
 LARGE, MUCH = 1 << 20, 1 << 24
-"""Bytes of arrays computed in blocks, and of all that is written of them: less lies in memory given back before."""
+"""Minimum size of arrays, and minimum of bytes written to them, for which computing in blocks pays."""
 T = TypeVar("T")
 _COMMON = frozenset([np.ndarray, np.float64, np.int64])
 

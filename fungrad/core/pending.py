@@ -127,7 +127,7 @@ def _run_program(
 
 
 def _evaluated(trace: Recording, number: int) -> tuple[int, list[Any]]:
-    """Run an equation; return how many it stands for, and their results."""
+    """Run an equation; return its number of equations after inlining, and their results."""
     values = trace.values
     assert values is not None
     watch = Watch() if settings.get().watched else None

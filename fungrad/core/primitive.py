@@ -257,14 +257,14 @@ class Primitive(InternedValue):
     def varies(self, batched: tuple[bool, ...], exactly: bool = False) -> Sequence[bool] | None:
         """Return which of the results of `batch` have a batch axis; None if all have.
 
-        With `exactly`, which can differ within the batch: some have its axis though they do not.
+        With `exactly`: only results whose values can differ across the batch; some have its axis and are constant along it.
         """
         return None
 
     def moves(self, perturbed: Sequence[bool]) -> Sequence[bool] | None:
         """Return which results may have a tangent if the operands in `perturbed` have one; None if all may.
 
-        A result may have one without depending on these: a rule of the user's says what it is.
+        A custom rule may give a tangent even to a result that does not depend on these operands.
         """
         return None
 

@@ -37,7 +37,7 @@ class Recording:
     values
         What is known, by variable; None if the arguments have no values.
     known
-        Of each equation evaluated: how many it stands for, those inside calls counted, and their results.
+        For each evaluated equation: its number of equations after inlining, and their results.
     still
         The inputs made of what has no tangent.
     late, failed

@@ -289,7 +289,7 @@ def _with_lines(expr: Expr, done: int) -> tuple[Program, tuple[Any, ...]]:
 def _with_constants_as_inputs(expr: Expr, done: int) -> tuple[Program, tuple[Any, ...]]:
     """Return the program and the constants of the jitted functions that it calls, its first inputs.
 
-    So no rewriting computes what is made of them before the program runs, which it may not.
+    So constant folding does not evaluate a branch that may never run.
     """
     inputs = (*expr.constants, *expr.inputs)
     n = len(expr.constants)

@@ -71,7 +71,7 @@ def with_batch(
 ) -> list[bool]:
     """Return which outputs of `expr` have a batch axis if the inputs marked in `batched` have one.
 
-    With `exactly`, which can differ within the batch: some have its axis though they do not.
+    With `exactly`: only results whose values can differ across the batch; some have a batch axis but are constant along it.
     """
     marked = {v for v, b in zip(expr.inputs, batched, strict=True) if b}
     for primitive, inputs, outputs in expr.equations:

@@ -287,7 +287,7 @@ def rewritten(trace: Trace, outputs: Sequence[int], build: Callable[[Expr, int],
 def recorded(trace: Trace, outputs: Sequence[int], but_whole: bool = False) -> tuple[Expr, int]:
     """Return the program in `trace`, without calls, and the number of equations whose results are known.
 
-    With `but_whole`, calls stay that are differentiated as a whole and have no known result.
+    `but_whole`: do not inline calls that have their own gradient and are not yet evaluated.
     """
     expr = trace.expr(outputs)
     expr = dataclasses.replace(expr, sources=range(len(expr.equations)))
