@@ -308,7 +308,7 @@ def test_names(name):
         (lambda lib, np_: np_.asarray(1.0) and lib.jit(lambda x: np.asarray(x))(1.0), TypeError),
     ],
 )
-def test_kinds_of_errors(call, kind):
+def test_kinds_of_errors(call, kind, as_written):  # read functions branch and convert
     with pytest.raises(kind):
         call(jax, jnp)
     with pytest.raises(kind):
