@@ -54,8 +54,8 @@ def schedule(
 
     `donated` are positions of inputs whose memory the program may overwrite, `borrowed` those of outputs
     that may share memory with anything. `target` is the library of the arrays. `prepare` rewrites the
-    program, and those of loops and branches, before that. Kernels write results of `over` bytes and more over what is not
-    needed any more; none, if that is None.
+    program, and those of loops and branches, before that. Kernel results of at least `over` bytes reuse dead
+    operands; None disables reuse.
     """
     return _Scheduler(expr, donated, borrowed, _Options(target, prepare, over, {})).schedule()
 

@@ -116,7 +116,7 @@ class Trace(Capturing):
         self.performing = None
         self.label = label
         self.branch = branch
-        # The trace of an open branch, which records instead, or `CLOSED`; None: equations are recorded here.
+        # Redirect target: an open branch trace, `CLOSED`, or None to record here.
         self.into: Recorder | None = None
         self.rewriting = rewriting
         self.ambient = ambient
