@@ -30,7 +30,7 @@ Function = Callable[..., Any]
 
 MODULES = (
     *("fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal"),
-    *("sparse", "sparse.linalg", "special", "stats"),
+    *("cluster.vq", "sparse", "sparse.linalg", "spatial.distance", "special", "stats"),
 )
 """Modules of SciPy with a mirror in fungrad."""
 

@@ -1,9 +1,9 @@
-"""`scipy.spatial` for traced arrays: the module `transform`, rotations."""
+"""`scipy.spatial` for traced arrays: the modules `distance` and `transform`, rotations."""
 
 import importlib
 from typing import Any
 
-__all__ = ["transform"]
+__all__ = ["distance", "transform"]
 __dir__ = __all__.copy
 
 
