@@ -200,6 +200,86 @@ def test_what_programs_do_besides(run):
     run("-c", CHECKS)
 
 
+OWN_PRIMITIVES = """
+import autograd.numpy as np, numpy as onp
+from autograd import grad, hessian
+from autograd.extend import defjvp, defvjp, primitive
+
+def product(vjp, jvp):
+    @primitive
+    def times(a, b):
+        return a * b
+    if vjp:
+        defvjp(times, lambda ans, a, b: lambda g: times(g, b), lambda ans, a, b: lambda g: times(a, g))
+    if jvp:
+        defjvp(times, lambda g, ans, a, b: times(g, b), lambda g, ans, a, b: times(a, g))
+    return times
+
+a = onp.array([1.0, 2.0])
+total = lambda f: lambda a: np.sum(f(a))
+for modes in ((True, False), (False, True), (True, True)):
+    t = product(*modes)
+    for cube in (lambda a: t(a, a) * a, lambda a: t(t(a, a), a), lambda a: t(a, a * 1.0) * a, lambda a: t(a * a, onp.ones(2)) * a):
+        first = grad(total(cube))
+        assert (first(a) == 3 * a**2).all()
+        assert (onp.diag(hessian(total(cube))(a)) == 6 * a).all()
+        second = grad(total(first))
+        assert (second(a) == 6 * a).all() and (grad(total(second))(a) == 6).all()
+"""
+
+
+def test_rules_that_call_their_own_primitive_at_every_order(run):
+    run("-c", OWN_PRIMITIVES)
+
+
+BOXES = """
+import autograd.numpy as np, numpy as onp, pytest
+from autograd import grad
+from autograd.core import VJPNode, VSpace
+from autograd.numpy.numpy_boxes import ArrayBox
+from autograd.numpy.numpy_vspaces import ArrayVSpace
+from autograd.tracer import Box, getval, isbox, new_box, trace_stack
+
+seen = []
+grad(lambda x: (seen.append(str(type(x))), np.sum(x * x))[1])(onp.ones(2))
+assert seen == ["<class 'autograd.numpy.numpy_boxes.ArrayBox'>"]
+
+# Arrays of objects that hold boxes are arrays of numbers.
+for make in (np.array, np.asarray):
+    f = lambda d: np.sum(make(make([1.0, d, 2.0 * d], dtype=object).ravel(), dtype=float) ** 2)
+    assert grad(f)(1.5) == 15
+
+# Boxes by hand: what depends on them is on their trace.
+with trace_stack.new_trace() as t:
+    start = new_box((onp.ones(2), 3.0), t, VJPNode.new_root())
+    (x, y), other = start, new_box(2.0, t, VJPNode.new_root())
+    end = np.sum(x * y)
+assert isbox(end) and end._trace == start._trace and getval(end) == 6 and other._trace != start._trace
+assert trace_stack.top == -1 and isinstance(ArrayBox(onp.ones(2)), ArrayBox)
+
+# Classes that libraries register say whether they may be differentiated.
+class Tensor(onp.ndarray):
+    may = True
+
+def boxed(x, *args):
+    if not x.may:
+        raise ValueError("not differentiable")
+    return ArrayBox(x, *args)
+
+Box.type_mappings[Tensor] = boxed
+VSpace.mappings[Tensor] = ArrayVSpace
+x = onp.ones(2).view(Tensor)
+assert (grad(lambda x: np.sum(x * x))(x) == 2).all()
+x.may = False
+with pytest.raises(ValueError, match="not differentiable"):
+    grad(lambda x: np.sum(x * x))(x)
+"""
+
+
+def test_boxes_by_hand_and_by_class(run):
+    run("-c", BOXES)
+
+
 def test_the_rest_of_fungrad_knows_nothing_of_it():
     code = "import sys, fungrad, fungrad.numpy, fungrad.scipy\nprint([m for m in sys.modules if 'fungrad.compat' in m])"
     done = start("-c", code)

@@ -450,3 +450,15 @@ def test_matrices(name):
     dtypes = [d for d in DTYPES if not (d == np.float16 and name in ("ifft", "ihfft"))]
     calls = [(Slot(matrix(d)),) for d in dtypes]  # NumPy rounds 1/n to float16 there
     check(*of_namespace(MATRICES[name]), calls, ulps=200)
+
+
+@pytest.mark.parametrize("transform", [fg.grad, fg.jit, lambda f: lambda x: fg.vmap(f)(np.ones(2))])
+def test_numbers_that_are_traced_become_no_objects(transform):
+    """Elements of an array of objects would be constants, and so would be what is made of them."""
+
+    def listed(x):
+        return fnp.sum(fnp.array(fnp.array([x, 2.0 * x], dtype=object), dtype=float) ** 2)
+
+    for f in (listed, lambda x: fnp.sum(fnp.asarray(x).astype(object)), lambda x: x.astype("S3")):
+        with pytest.raises(TypeError, match="leave `dtype` out"):
+            transform(f)(1.5)

@@ -39,7 +39,9 @@ def install() -> None:
     Tracer._node = property(node_of)  # type: ignore[attr-defined]
     Tracer._trace = property(lambda x: x._owner)  # type: ignore[attr-defined]
     if Tracer.__module__.startswith("fungrad."):  # else JAX's has been installed
-        Tracer.__module__ = "autograd.numpy.numpy_boxes"  # by which libraries tell whose it is
+        # By these libraries tell whose it is.
+        Tracer.__module__ = "autograd.numpy.numpy_boxes"
+        Tracer.__name__ = Tracer.__qualname__ = "ArrayBox"
 
 
 def pytest_addoption(parser: Any) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,8 @@ from fungrad.transforms.autodiff import vjp
 from fungrad.transforms.call import as_operand
 
 OUTSIDE = "new_box"
+MAPPINGS: dict[type, Callable[..., Any]] = {}
+"""Makers of boxes, by the classes of values: those of libraries are asked whether a value may be differentiated."""
 
 
 def getval(x: Any) -> Any:
@@ -65,12 +69,51 @@ def node_of(x: Tracer) -> VJPNode:
     return VJPNode(x)
 
 
+class TraceStack:
+    """Counts the traces that are opened by hand, for `new_box`; those of transforms are none of them."""
+
+    def __init__(self) -> None:
+        self.top = -1
+
+    @contextlib.contextmanager
+    def new_trace(self) -> Iterator[int]:
+        """Open one; its number is its level."""
+        self.top += 1
+        try:
+            yield self.top
+        finally:
+            self.top -= 1
+
+
+trace_stack = TraceStack()
+
+
+class Boxes(tuple[Any, ...]):
+    """The boxes of what is in a tuple or list: a tuple, of the trace of all of them."""
+
+    _trace: Any
+
+
 def new_box(value: Any, trace: int, node: VJPNode) -> Any:
-    """Return a box for `value` outside of transforms, whose program `backward_pass` takes."""
-    box = Trace(OUTSIDE, with_values=True, ambient=False).new_input(
-        type_of(value), as_operand(value)
-    )
-    node.box = box
+    """Return a box for `value` outside of transforms, whose program `backward_pass` takes.
+
+    For tuples, lists and dicts it is one of boxes, which share a trace.
+    """
+    owner = Trace(OUTSIDE, with_values=True, ambient=False)
+
+    def boxed(x: Any) -> Any:
+        if isinstance(x, (tuple, list)):
+            return [boxed(y) for y in x]
+        if isinstance(x, dict):
+            return {key: boxed(y) for key, y in x.items()}
+        return owner.new_input(type_of(x), as_operand(x))
+
+    box = boxed(value)
+    if isinstance(box, list):
+        box = Boxes(box)
+        box._trace = owner
+    elif not isinstance(box, dict):
+        node.box = box
     return box
 
 

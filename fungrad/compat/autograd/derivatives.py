@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import fungrad.numpy as fnp
+from fungrad.compat.autograd.boxes import MAPPINGS
 from fungrad.compat.autograd.vectors import VSpace, vspace
 from fungrad.core import tree
 from fungrad.core.tracer import Tracer
@@ -33,6 +34,13 @@ def argument(x: Any) -> Any:
 
 
 def _differentiable(x: Any) -> Any:
+    cls = type(x)
+    if (
+        cls is not np.ndarray
+        and cls in MAPPINGS
+        and not MAPPINGS[cls].__module__.startswith("fungrad.")
+    ):
+        MAPPINGS[cls](x, None, None)  # raises where a library forbids it
     if isinstance(x, (Tracer, np.ndarray)):
         return x if type_of(x).inexact else fnp.astype(x, float)
     if type(x) not in VSpace.mappings:

@@ -22,8 +22,12 @@ def either(traced: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[.
 
     @functools.wraps(theirs)
     def function(*args: Any, **kwargs: Any) -> Any:
-        boxed = has_tracer(args) or has_tracer(kwargs.values())
-        return (traced if boxed else theirs)(*args, **kwargs)
+        if not (has_tracer(args) or has_tracer(kwargs.values())):
+            return theirs(*args, **kwargs)
+        # Arrays of boxes have the numbers' dtype where autograd's hold objects.
+        given = [None if x is object else x for x in args]
+        named = {name: None if x is object else x for name, x in kwargs.items()}
+        return traced(*given, **named)
 
     return function
 

@@ -58,7 +58,9 @@ class Rules:
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the primitive with a box among the arguments."""
         trace: Any = top_trace(args)
-        of_top = lambda x: type(x) is Tracer and x._owner is trace
+        # A rule that calls its primitive is traced without values, for a program that is differentiated by
+        # boxes of enclosing derivatives as well: these, too, are arguments of that call.
+        of_top = lambda x: type(x) is Tracer and (x._owner is trace or trace.values is None)
         leaves = [(x,) if type(x) is Tracer else tree.leaves(x) for x in args]
         boxed = tuple([i for i, parts in enumerate(leaves) if any(map(of_top, parts))])
         if trace.label == GRAPH:

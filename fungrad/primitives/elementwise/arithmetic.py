@@ -116,6 +116,11 @@ class Cast(Elementwise):
         return kind_of(self.dtype) in "bfc"
 
     def abstract_eval(self, *types: ArrayType) -> ArrayType:
+        if kind_of(self.dtype) in "OSUMm":  # whose elements would be constants
+            raise TypeError(
+                f"an array that is traced holds numbers, and cannot be converted to dtype {self.dtype}: leave `dtype` out, or "
+                "make a Python list of its elements"
+            )
         result = ArrayType(types[0].shape, self.dtype, self.weak)
         check_numbers("a conversion", (*types, result))
         return result

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from fungrad.compat.autograd.absent import ABSENT
-from fungrad.compat.autograd.boxes import getval, isbox, new_box
+from fungrad.compat.autograd.boxes import MAPPINGS, getval, isbox, new_box, trace_stack
 from fungrad.compat.autograd.graphs import Node, trace
 from fungrad.compat.autograd.modules.util import subvals, toposort
 from fungrad.compat.autograd.modules.wrap_util import wraps
@@ -15,7 +16,7 @@ from fungrad.core.tracer import Tracer
 
 __all__ = [
     "Box", "Node", "getval", "isbox", "new_box", "notrace_primitive", "primitive", "register_notrace", "subvals",
-    "toposort", "trace", "wraps",
+    "toposort", "trace", "trace_stack", "wraps",
 ]  # fmt: skip
 
 __getattr__ = attributes("autograd.tracer", ABSENT)
@@ -30,6 +31,9 @@ class OfTracers(type):
 
 class Box(metaclass=OfTracers):
     """Stand-in for a differentiated value."""
+
+    types: ClassVar[set[type]] = set()
+    type_mappings: ClassVar[dict[type, Callable[..., Any]]] = MAPPINGS
 
     @classmethod
     def register(cls, value_type: type) -> None:
