@@ -124,11 +124,12 @@ test-all: ## run the tests with every Python from 3.11 to 3.14t that is found, o
 fuzz: $(VENV)/.test ## run random programs for FUZZ_S seconds; see tests/fuzz/driver.py
 	FUZZ_S=$(FUZZ_S) WORKERS=$(WORKERS) PEERS_VENV=$(PEERS_VENV) $(VENV)/bin/python -m tests.fuzz
 
-lint: $(VENV)/.dev ## check style, English and types
+lint: $(VENV)/.dev ## check style, English and types, and print how many lines the branch adds
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/python tools/english.py
 	$(VENV)/bin/mypy
+	$(VENV)/bin/python tools/size.py
 
 format: $(VENV)/.dev ## format the code and apply the safe fixes
 	$(VENV)/bin/ruff check --fix
