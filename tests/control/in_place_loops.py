@@ -80,11 +80,12 @@ def _smaller(a, b, v, i, j):
     a[i, j] = 0.3 + fnp.minimum(fnp.minimum(a[i - 1, j], b[i, j - 1]), v[i])
 
 
-LINEAR: list[Statement] = [_element, _part_of_a_row, _negative]
-STATEMENTS: list[Statement] = [
-    *LINEAR, _nonlinear, _of_a_constant_place, _part_of_a_column, _every_other, _whole_row, _whole_column,
-    _backwards, _sum, _window, _accumulated, _smaller,
+EXACT: list[Statement] = [
+    _element, _part_of_a_row, _negative, _of_a_constant_place, _every_other, _whole_row, _whole_column,
+    _backwards, _window, _accumulated, _smaller,
 ]  # fmt: skip
+"""Those that round alike wherever they are computed."""
+STATEMENTS = [*EXACT, _nonlinear, _part_of_a_column, _sum]
 
 
 class Nest(NamedTuple):
@@ -122,20 +123,20 @@ class Nest(NamedTuple):
         return tuple(level(0, [a, b, v], ()))
 
 
-def nest(seed: int) -> Nest:
-    """Draw a program."""
+def nest(seed: int, statements: Sequence[Statement] = STATEMENTS) -> Nest:
+    """Draw a program of some of `statements`."""
     rng = np.random.default_rng(seed)
     depth = int(rng.integers(1, 4))
 
     def some(most: int) -> list[Statement]:
-        return [STATEMENTS[k] for k in rng.integers(len(STATEMENTS), size=rng.integers(most + 1))]
+        return [statements[k] for k in rng.integers(len(statements), size=rng.integers(most + 1))]
 
     bounds = []
     for _ in range(depth):
         length = int(rng.choice([0, 1, 2, 3], p=[0.06, 0.14, 0.2, 0.6]))
         bounds.append((1, 1 + length))
     before, after = [[some(2) for _ in range(depth)] for _ in range(2)]
-    before[-1] = before[-1] or [STATEMENTS[int(rng.integers(len(STATEMENTS)))]]
+    before[-1] = before[-1] or [statements[int(rng.integers(len(statements)))]]
     return Nest(bounds, before, after, [bool(x) for x in rng.random(depth) < 0.3])
 
 

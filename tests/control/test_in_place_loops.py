@@ -9,7 +9,7 @@ from fungrad import lax
 from fungrad.compile.steps import Control, Copy, Loop, within
 from fungrad.core.config import compilation
 from tests.compile.compiling import needs_compiler
-from tests.control.in_place_loops import arguments, by_python, nest
+from tests.control.in_place_loops import EXACT, arguments, by_python, nest
 
 SEEDS = range(40)
 
@@ -86,6 +86,16 @@ def test_random_nests_with_kernels(seed):
         ]
         for x, y in zip(found, expected):
             np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-13)
+
+
+@needs_compiler
+@pytest.mark.parametrize("seed", range(100, 108))
+def test_random_nests_with_kernels_round_as_without(seed):
+    f, args = nest(seed, EXACT), arguments(seed)
+    found, expected = [in_mode(mode, fg.jit(lambda *a: f(*a)), *args) for mode in ("eager", "off")]
+    for x, y, z in zip(found, expected, f(*args, flow=by_python)):
+        np.testing.assert_array_equal(x, y)
+        np.testing.assert_array_equal(x, z)
 
 
 # What gradients of such loops copy, and keep.
