@@ -187,6 +187,12 @@ def jacobi(a, b, i, j):
     a[1:-1, 1:-1] = 0.2 * (b[1:-1, 1:-1] + b[1:-1, :-2] + b[1:-1, 2:] + b[2:, 1:-1])
 
 
+def two_fields(a, b, c, i, j):
+    a[i, j] += 0.7 * (b[i, j] + c[i, j])
+    b[i, j] = 0.5 * a[i, j - 1]
+    c[i, j] = b[i, j] - c[i - 1, j]
+
+
 def matrices(count):
     rng = np.random.default_rng(0)
     return [rng.normal(size=(N, N)) for _ in range(count)]
@@ -199,6 +205,7 @@ CASES = {
     "product": (looped(product), 2),
     "part_of_row": (looped(part_of_row), 2),
     "part_of_column": (looped(part_of_column), 2),
+    "two_fields": (looped(two_fields), 3),
     "jacobi": (looped(jacobi, rows=(0, 2), columns=(0, 9)), 2),
 }
 
@@ -212,7 +219,7 @@ def test_nothing_is_copied_in_loops_backwards(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["gauss_seidel", "sweeps", "part_of_row", "part_of_column", "jacobi"]
+    "name", ["gauss_seidel", "sweeps", "part_of_row", "part_of_column", "two_fields", "jacobi"]
 )
 def test_what_is_linear_keeps_nothing(name):
     f, count = CASES[name]

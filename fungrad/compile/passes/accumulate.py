@@ -33,6 +33,8 @@ def accumulate(expr: Expr) -> Expr:
         return expr
     uses = Counter(v for e in expr.equations for v in e.inputs)
     uses.update(expr.outputs)
+    sums = [e.inputs for e in expr.equations if e.primitive is add and len({*e.inputs}) == 2]
+    summed = Counter(v for inputs in sums for v in inputs)
     made_by: dict[int, Made] = {}
 
     def is_zero(v: int) -> bool:
@@ -41,9 +43,9 @@ def accumulate(expr: Expr) -> Expr:
         return isinstance(value, np.generic) and not value
 
     def added(x: int, y: int) -> Made | None:
-        """Return what adds the elements of `y` to `x`, if nothing else reads `y` and it is zero but for them."""
+        """Return what adds the elements of `y` to `x`, if `y` is zero but for them, and nothing reads it but such sums."""
         made, operands = made_by.get(y, (None, ()))
-        if uses[y] != 1:
+        if uses[y] != summed[y]:
             return None
         if isinstance(made, Pad) and is_zero(operands[1]):
             region = made.region(expr.types[operands[0]].shape)
