@@ -140,8 +140,8 @@ SIMPLE = [
 LOOPS = [
     "for {new_j} in {R}:\n    {B}", "for {new_j} in {R}:\n    {B}\n    {B}", "for {new_s} in {a}:\n    {B}",
     "for {new_j}, {new_s} in enumerate({a}):\n    {B}", "for {new_s}, {new_s} in zip({a}, {a}):\n    {B}",
-    "for {new_j1} in {R}:\n    for {new_j} in range({j1}, len({a})):\n        {w}[{j}] += {e}", "for {new_j1} in range(len({a})):\n    for {new_j} in reversed(range({j1})):\n        {w}[{j1}] -= {w}[{j}] * {f}\n        {B}",
-    "for {new_j1} in range(len({a})):\n    for {new_j} in range(max(0, {j1} - 2), min(len({a}), {j1} + 2)):\n        {t} += {a}[{j}] * {e}",
+    "for {new_j1} in {R}:\n    for {new_j2} in range({j1}, len(x)):\n        {w}[{j2}] += {e}", "for {new_j1} in range(len(x)):\n    for {new_j2} in reversed(range({j1})):\n        {w}[{j1}] -= {w}[{j2}] * {f}\n        {B}",
+    "for {new_j1} in range(len(x)):\n    for {new_j2} in range(max(0, {j1} - 2), min(len(x), {j1} + 2)):\n        {t} += {a}[{j2}] * {e}",
     "for {new_s} in {a}:\n    with np.errstate(all='ignore'):\n        {B}",
     "for {new_s} in reversed([{e}, {e}, {s}]):\n    {B}", "for {new_j1} in {R}:\n    for {new_j} in range({j1} + 1):\n        {B}",
     "for {new_j} in {R}:\n    {B}\n    if {c}:\n        break\nelse:\n    {B}",
