@@ -880,3 +880,17 @@ def test_what_is_computed_at_once_within_jit():
     assert isinstance(X.at, _IndexUpdateHelper)
     assert isinstance(X.at[0], _IndexUpdateRef)
     assert jax.sharding.auto_axes(out_sharding=None)(f) is not None
+
+
+def test_bytes_of_traced_arrays_as_another_dtype():
+    x = jnp.arange(4.0)
+    for dtype, y in (("complex64", x), ("int32", x), ("int8", x), ("float32", x + 1j)):
+        expected = np.asarray(y).view(dtype)
+        for found in (y.view(dtype), jax.jit(lambda y: y.view(dtype))(y)):  # noqa: B023
+            np.testing.assert_array_equal(found, expected)
+            assert found.dtype == dtype
+            assert not found.weak_type
+    size = jax.grad(lambda x: jnp.abs(x.view(jnp.complex64)).sum())
+    np.testing.assert_allclose(size(jnp.array([3.0, 4.0])), [0.6, 0.8], rtol=1e-6)
+    with pytest.raises(ValueError, match="."):
+        jax.jit(lambda x: x.view(jnp.complex64))(x[:3])

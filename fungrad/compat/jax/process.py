@@ -14,6 +14,7 @@ from fungrad.compat.jax.array import Array
 from fungrad.compat.jax.config import read_environment
 from fungrad.compat.jax.crossing import dtype_of, leave
 from fungrad.compat.jax.places import Places
+from fungrad.compat.jax.viewing import viewing
 from fungrad.core import kept
 from fungrad.core.config import process_settings
 from fungrad.core.trace import Trace
@@ -69,6 +70,7 @@ def set_up() -> None:
     of_tracer.weak_type = property(lambda self: self._type.weak)
     cast = of_tracer.astype
     of_tracer.astype = lambda self, dtype, *a, **k: cast(self, dtype_of(dtype, "astype"), *a, **k)
+    of_tracer.view = viewing(of_tracer.view)
     powers.set_up(of_tracer)
     kept.finished = leave
     for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):
