@@ -123,6 +123,10 @@ class Noted:
         else:
             self._note(_place(site), "Python's branch", _failed(site, failures))
 
+    def guarded(self, site: Site) -> None:
+        """Note a `for` whose number of rounds Python asks for."""
+        self._note(_place(site), "Python's value", _GUARDED)
+
     def loop(self, site: Site, over: Any, recorded: bool, failures: int) -> None:
         """Note what became of a loop; `over` is what a `for` goes over, None of a `while`."""
         count = None if over is None else rounds(over)
@@ -139,6 +143,8 @@ class Noted:
             reason,
         )
 
+
+_GUARDED = "a derivative is taken, for which a loop needs a bound on its number of rounds"
 
 _WHILE = "nothing in it is traced, or a derivative is taken, for which it needs a number of rounds"
 

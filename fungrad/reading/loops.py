@@ -11,6 +11,7 @@ import numpy as np
 from fungrad.core import tree
 from fungrad.core.errors import ConcretizationError
 from fungrad.core.expr import Expr
+from fungrad.core.reading import tell
 from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.primitives.elementwise import Cast
 from fungrad.programs.closing import NotTraced
@@ -44,6 +45,8 @@ def loop(site: Site, over: Any, variables: dict[str, Any]) -> Any:
         span = span_over(over)
         if span is not None and span.most is None and not _is_forward():
             span, over = None, _asked(over)
+            if over is not None:
+                tell("guarded", site)
         rows = span or rows_of(over)
         if isinstance(rows, Span):
             known = {name: variables[name] for name in site.names if name in variables}

@@ -417,6 +417,7 @@ def test_derivatives_backwards_have_a_number_of_rounds(function):
     explained = fg.explain(fg.jit(fg.grad(function)))(X, 9)
     said = next(row.said for row in explained.rows if "range(" in row.text)
     assert "guarded" in said
+    assert "needs a bound on its number of rounds; a loop" in said
 
 
 def test_a_number_that_may_change_its_type_is_guarded():
