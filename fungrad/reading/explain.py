@@ -42,7 +42,8 @@ def explain(about: Any = "") -> Any:
     ``fungrad.explain(f)(*args)`` traces `f` for the arguments as the first call of ``fungrad.jit(f)`` does, and runs nothing. What it
     returns prints the source of `f`, and of the functions that it calls, and beside each line what became of it: a loop, or rounds
     one after the other, and why; both branches, or the one that a value led to, which is guarded then; which functions were
-    read, and why others were not. Its `rows` hold that as data.
+    read, and why others were not. Its `rows` hold that as data. Of a jitted function that has been called with such arguments it
+    says as well whether its program has kernels, and why not.
 
     Parameters
     ----------
@@ -112,7 +113,9 @@ def explained(fun: Callable[..., Any]) -> Callable[..., Explanation]:
                 jitted.lower(*args, **kwargs)
             except FungradError as error:
                 ends = f"{type(error).__name__} {error.args[0] if error.args else ''}"
-        return Explanation([*_functions(users_function(fun), noted)], ends)
+        known = isinstance(fun, Jitted) and not ends
+        decisions = fun.lower(*args, **kwargs).decisions if known else ()
+        return Explanation([*_functions(users_function(fun), noted)], ends, decisions)
 
     return explain
 

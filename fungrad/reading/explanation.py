@@ -79,11 +79,16 @@ class Explanation:
         The functions that were met, that of the user's first.
     ends
         Why the trace ended early; "" if it did not.
+    decisions
+        The decisions about kernels of the program, one for each library of arrays that it has run with.
     """
 
-    def __init__(self, functions: Sequence[Explained], ends: str = "") -> None:
+    def __init__(
+        self, functions: Sequence[Explained], ends: str = "", decisions: Sequence[str] = ()
+    ) -> None:
         self.functions = tuple(functions)
         self.ends = ends
+        self.decisions = tuple(decisions)
 
     @property
     def rows(self) -> tuple[Line, ...]:
@@ -94,14 +99,16 @@ class Explanation:
         return "\n\n".join([*map(_written, self.functions), *self._end()])
 
     def _end(self) -> list[str]:
-        return [f"The trace ends: {self.ends}"] if self.ends else []
+        ends = [f"The trace ends: {self.ends}"] if self.ends else []
+        return ends + [f"The compiled program: {each}" for each in self.decisions]
 
     def _repr_html_(self) -> str:
         from fungrad.show.tables import STYLE, safely
 
         def made() -> str:
             parts = [*map(_as_html, self.functions)]
-            parts += [f"<div class='bad'>{html.escape(text)}</div>" for text in self._end()]
+            kind = "bad" if self.ends else "dim"
+            parts += [f"<div class='{kind}'>{html.escape(text)}</div>" for text in self._end()]
             return f"{STYLE}<div class='fungrad'>{''.join(parts)}</div>"
 
         return safely(made, self)

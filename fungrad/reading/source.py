@@ -97,7 +97,10 @@ _BINARY, _IN_PLACE = opcode.opmap["BINARY_OP"], 13
 def _lines_of(code: CodeType, module: dict[str, Any]) -> list[str]:
     if code.co_flags & NOT_PLAIN:
         raise Unreadable("it is a generator or a coroutine")
-    lines = linecache.getlines(code.co_filename, module)
+    try:
+        lines = linecache.getlines(code.co_filename, module)
+    except IndexError:  # doctest's, of a function of another block
+        lines = []
     if not lines or not 0 < code.co_firstlineno <= len(lines):
         raise Unreadable("its source is not there")
     return lines

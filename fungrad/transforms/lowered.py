@@ -148,6 +148,11 @@ class Lowered(_OfOneType):
         return tuple(after_each_pass(self._program.given, Way.DEVICE))
 
     @property
+    def decisions(self) -> tuple[str, ...]:
+        """The decisions about kernels, with their reasons, one for each library of arrays that the program has run with."""
+        return tuple(self._program.decisions)
+
+    @property
     def schedule(self) -> Schedule:
         """Calls, overwriting and releases, step by step."""
         return self._program.schedule
