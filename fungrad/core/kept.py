@@ -82,12 +82,12 @@ for _name in _UNARY.split():
 
 def _operators() -> None:
     arithmetic = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift"
+    operators: dict[str, Any] = {"divmod": divmod}
     for name in [*arithmetic.split(), "lt", "le", "eq", "ne", "gt", "ge"]:
-        operate = getattr(operator, f"__{name}__")
+        operators[name] = getattr(operator, f"__{name}__")
+    for name, operate in operators.items():
         setattr(Kept, f"__{name}__", lambda x, y, f=operate: f(x._memory, plain(y)))
         setattr(Kept, f"__r{name}__", lambda x, y, f=operate: f(plain(y), x._memory))
-    Kept.__divmod__ = lambda x, y: divmod(x._memory, plain(y))
-    Kept.__rdivmod__ = lambda x, y: divmod(plain(y), x._memory)
 
 
 def plain(x: Any) -> Any:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import fungrad
 from fungrad.compat.jax import inert
 from fungrad.core.tracer import Tracer
+
+if TYPE_CHECKING:
+    NumpyArray = np.ndarray[Any, Any]
+else:  # beartype takes no class that is derived from one with arguments
+    NumpyArray = np.ndarray
 
 _view = np.ndarray.view
 
@@ -21,7 +26,7 @@ class ArrayMeta(type):
         return kind is cls or kind is Tracer or issubclass(kind, cls)
 
 
-class Array(np.ndarray[Any, Any], metaclass=ArrayMeta):
+class Array(NumpyArray, metaclass=ArrayMeta):
     """An array as functions of `jax.numpy` return it.
 
     Elements may be assigned to unless FUNGRAD_COMPAT_IMMUTABLE is 1 in the environment; `x += y` makes a new array.

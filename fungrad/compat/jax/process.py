@@ -72,7 +72,7 @@ def set_up() -> None:
     of_tracer.astype = lambda self, dtype, *a, **k: cast(self, dtype_of(dtype, "astype"), *a, **k)
     of_tracer.view = viewing(of_tracer.view)
     powers.set_up(of_tracer)
-    kept.finished = leave
+    kept.finished = leave  # type: ignore[assignment]
     for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):
         setattr(Tracer, f"__i{name}__", getattr(Tracer, f"__{name}__"))
     for name in ("and", "or", "xor", "lshift", "rshift"):
