@@ -522,6 +522,12 @@ def test_decisions_about_kernels(monkeypatch):
         assert decided() == "its kernels are being made"
         asked[0].compile_in_background()
         assert decided() == "it has kernels"
+        assert g.lower(x).decisions == ("it has kernels",)
+        explained = fg.explain(g)(x)
+        assert explained.decisions == ("for float64[3], it has kernels",)
+        assert str(explained).endswith("A compiled program: for float64[3], it has kernels")
+        assert "for float64[3], it has kernels" in explained._repr_html_()
+        assert fg.explain(lambda x: f(x) * 3)(x).decisions == ()
     finally:
         compilation.reset(token)
     token = compilation.set("off")

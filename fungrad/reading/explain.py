@@ -20,6 +20,7 @@ from fungrad.reading.expressions import is_pythons
 from fungrad.reading.nodes import walk
 from fungrad.reading.sites import exits
 from fungrad.reading.source import Unreadable, definition_of
+from fungrad.transforms.entry import Entry
 from fungrad.transforms.jit import Jitted, jit
 
 __all__ = ["explain"]
@@ -42,8 +43,8 @@ def explain(about: Any = "") -> Any:
     ``fungrad.explain(f)(*args)`` traces `f` for the arguments as the first call of ``fungrad.jit(f)`` does, and runs nothing. What it
     returns prints the source of `f`, and of the functions that it calls, and beside each line what became of it: a loop, or rounds
     one after the other, and why; both branches, or the one that a value led to, which is guarded then; which functions were
-    read, and why others were not. Its `rows` hold that as data. Of a jitted function that has been called with such arguments it
-    says as well whether its program has kernels, and why not.
+    read, and why others were not. Its `rows` hold that as data. Of a jitted function that has been called it says as well
+    which of its programs have kernels, and why others have none.
 
     Parameters
     ----------
@@ -113,11 +114,18 @@ def explained(fun: Callable[..., Any]) -> Callable[..., Explanation]:
                 jitted.lower(*args, **kwargs)
             except FungradError as error:
                 ends = f"{type(error).__name__} {error.args[0] if error.args else ''}"
-        known = isinstance(fun, Jitted) and not ends
-        decisions = fun.lower(*args, **kwargs).decisions if known else ()
+        decisions = [*_decisions(fun)] if isinstance(fun, Jitted) else ()
         return Explanation([*_functions(users_function(fun), noted)], ends, decisions)
 
     return explain
+
+
+def _decisions(fun: Jitted) -> Iterator[str]:
+    """Yield the decisions about kernels of the programs that a jitted function has, with the types of their arguments."""
+    for entry in [*fun.programs.values()]:
+        if isinstance(entry, Entry):
+            types = ", ".join(map(str, entry.in_types))
+            yield from (f"for {types}, {decision}" for decision in entry.program.decisions)
 
 
 def users_function(fun: Any) -> FunctionType | None:

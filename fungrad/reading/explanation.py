@@ -80,7 +80,7 @@ class Explanation:
     ends
         Why the trace ended early; "" if it did not.
     decisions
-        The decisions about kernels of the program, one for each library of arrays that it has run with.
+        The decisions about kernels of its compiled programs.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Explanation:
 
     def _end(self) -> list[str]:
         ends = [f"The trace ends: {self.ends}"] if self.ends else []
-        return ends + [f"The compiled program: {each}" for each in self.decisions]
+        return ends + [f"A compiled program: {each}" for each in self.decisions]
 
     def _repr_html_(self) -> str:
         from fungrad.show.tables import STYLE, safely
