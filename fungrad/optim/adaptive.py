@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import fungrad.numpy as fnp
@@ -76,6 +77,30 @@ def quotient(mu: Updates, nu: Updates, eps: Any, eps_root: Any) -> Updates:
     return tree_map(lambda m, v: m / (fnp.sqrt(v + eps_root) + eps), mu, nu)
 
 
+def scaling_by_means(
+    formula: Callable[[Updates, Any, Array], tuple[Updates, ...]],
+    state_of: type[ScaleByAdamState | ScaleByAmsgradState | ScaleByBeliefState] = ScaleByAdamState,
+    mu_dtype: DTypeLike | None = None,
+    start: Number = 0.0,
+) -> GradientTransformation:
+    """Return a transformation from its formula: of updates, the last state and the number of steps.
+
+    The formula gives the result and the new means, which begin with `start`, in the order of the state's fields.
+    """
+    divided = [name for name in state_of._fields if name.startswith("nu")]
+
+    def init(params: Params) -> OptState:
+        mu = tree.full_like(params, start, mu_dtype)
+        return state_of(no_steps(), mu, *[tree.full_like(params, start) for _ in divided])
+
+    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
+        count = safe_increment(state.count)
+        scaled, mu, *others = formula(updates, state, count)
+        return scaled, state_of(count, tree.cast(mu, mu_dtype), *others)
+
+    return in_single(GradientTransformation(init, update), *divided)
+
+
 @public
 def scale_by_adam(
     b1: Number = 0.9,
@@ -95,21 +120,14 @@ def scale_by_adam(
     array([ 1., -1.])
     """
 
-    def init(params: Params) -> OptState:
-        return ScaleByAdamState(
-            no_steps(), tree.zeros_like(params, mu_dtype), tree.zeros_like(params)
-        )
-
-    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
+    def formula(updates: Updates, state: Any, count: Array) -> tuple[Updates, ...]:
         mu = tree.update_moment(updates, state.mu, b1, 1)
         nu = tree.update_moment_per_elem_norm(updates, state.nu, b2, 2)
-        count = safe_increment(state.count)
         mu_hat = expected(updates, mu, b1, count, nesterov)
         scaled = quotient(mu_hat, tree.bias_correction(nu, b2, count), eps, eps_root)
-        nu = tree_map(lambda v, old: v.astype(array(old).dtype), nu, state.nu)
-        return scaled, ScaleByAdamState(count, tree.cast(mu, mu_dtype), nu)
+        return scaled, mu, tree_map(lambda v, old: v.astype(array(old).dtype), nu, state.nu)
 
-    return in_single(GradientTransformation(init, update), "nu")
+    return scaling_by_means(formula, ScaleByAdamState, mu_dtype)
 
 
 @public
@@ -136,21 +154,15 @@ def scale_by_amsgrad(
     array([ 1., -1.])
     """
 
-    def init(params: Params) -> OptState:
-        zeros = tree.zeros_like(params)
-        return ScaleByAmsgradState(no_steps(), tree.zeros_like(params, mu_dtype), zeros, zeros)
-
-    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
+    def formula(updates: Updates, state: Any, count: Array) -> tuple[Updates, ...]:
         mu = tree.update_moment(updates, state.mu, b1, 1)
         nu = tree.update_moment_per_elem_norm(updates, state.nu, b2, 2)
-        count = safe_increment(state.count)
         mu_hat = tree.bias_correction(mu, b1, count) if bias_correction_mu else mu
         nu_hat = tree.bias_correction(nu, b2, count) if bias_correction_nu else nu
         nu_max = tree_map(fnp.maximum, nu_hat, state.nu_max)
-        scaled = quotient(mu_hat, nu_max, eps, eps_root)
-        return scaled, ScaleByAmsgradState(count, tree.cast(mu, mu_dtype), nu, nu_max)
+        return quotient(mu_hat, nu_max, eps, eps_root), mu, nu, nu_max
 
-    return in_single(GradientTransformation(init, update), "nu", "nu_max")
+    return scaling_by_means(formula, ScaleByAmsgradState, mu_dtype)
 
 
 @public
@@ -171,17 +183,12 @@ def scale_by_adamax(
     array([ 1., -1.])
     """
 
-    def init(params: Params) -> OptState:
-        return ScaleByAdamState(no_steps(), tree.zeros_like(params), tree.zeros_like(params))
-
-    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
-        count = safe_increment(state.count)
+    def formula(updates: Updates, state: Any, count: Array) -> tuple[Updates, ...]:
         mu = tree.update_moment(updates, state.mu, b1, 1)
         nu = tree.update_infinity_moment(updates, state.nu, b2, eps)
-        mu_hat = tree.bias_correction(mu, b1, count)
-        return tree_map(lambda m, v: m / v, mu_hat, nu), ScaleByAdamState(count, mu, nu)
+        return tree_map(lambda m, v: m / v, tree.bias_correction(mu, b1, count), nu), mu, nu
 
-    return in_single(GradientTransformation(init, update), "nu")
+    return scaling_by_means(formula)
 
 
 @public
@@ -202,20 +209,15 @@ def scale_by_belief(
     array([ 1.11111111, -1.11111111])
     """
 
-    def init(params: Params) -> OptState:
-        return ScaleByBeliefState(no_steps(), tree.zeros_like(params), tree.zeros_like(params))
-
-    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
+    def formula(updates: Updates, state: Any, count: Array) -> tuple[Updates, ...]:
         mu = tree.update_moment(updates, state.mu, b1, 1)
         error = tree_map(lambda g, m: g - m, updates, mu)
         nu = tree.update_moment_per_elem_norm(error, state.nu, b2, 2)
         nu = tree_map(lambda v: v + eps_root, nu)
-        count = safe_increment(state.count)
         mu_hat = expected(updates, mu, b1, count, nesterov)
-        nu_hat = tree.bias_correction(nu, b2, count)
-        return quotient(mu_hat, nu_hat, eps, 0), ScaleByBeliefState(count, mu, nu)
+        return quotient(mu_hat, tree.bias_correction(nu, b2, count), eps, 0), mu, nu
 
-    return in_single(GradientTransformation(init, update), "nu")
+    return scaling_by_means(formula, ScaleByBeliefState)
 
 
 @public
@@ -240,23 +242,17 @@ def scale_by_yogi(
     array([ 0.99961426, -0.99599999])
     """
 
-    def init(params: Params) -> OptState:
-        start = tree.full_like(params, initial_accumulator_value)
-        return ScaleByAdamState(no_steps(), start, start)
-
     def toward(g: Any, v: Any) -> Any:
         square = abs_sq(g)
         return v - (1 - b2) * fnp.sign(v - square) * square
 
-    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
+    def formula(updates: Updates, state: Any, count: Array) -> tuple[Updates, ...]:
         mu = tree.update_moment(updates, state.mu, b1, 1)
         nu = tree_map(toward, updates, state.nu)
-        count = safe_increment(state.count)
         mu_hat = tree.bias_correction(mu, b1, count)
-        nu_hat = tree.bias_correction(nu, b2, count)
-        return quotient(mu_hat, nu_hat, eps, eps_root), ScaleByAdamState(count, mu, nu)
+        return quotient(mu_hat, tree.bias_correction(nu, b2, count), eps, eps_root), mu, nu
 
-    return in_single(GradientTransformation(init, update), "nu")
+    return scaling_by_means(formula, start=initial_accumulator_value)
 
 
 @public
@@ -286,13 +282,9 @@ def scale_by_radam(
     """
     most = 2.0 / (1.0 - b2) - 1.0
 
-    def init(params: Params) -> OptState:
-        return ScaleByAdamState(no_steps(), tree.zeros_like(params), tree.zeros_like(params))
-
-    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
+    def formula(updates: Updates, state: Any, count: Array) -> tuple[Updates, ...]:
         mu = tree.update_moment(updates, state.mu, b1, 1)
         nu = tree.update_moment_per_elem_norm(updates, state.nu, b2, 2)
-        count = safe_increment(state.count)
         weight = b2**count
         length = most - 2 * count * weight / (1 - weight)
         enough = length >= threshold
@@ -306,9 +298,9 @@ def scale_by_radam(
             scaled = r.astype(m.dtype) * m / (fnp.sqrt(v + eps_root) + eps)
             return fnp.where(enough, scaled, m)
 
-        return tree_map(rectified, mu_hat, nu_hat), ScaleByAdamState(count, mu, nu)
+        return tree_map(rectified, mu_hat, nu_hat), mu, nu
 
-    return in_single(GradientTransformation(init, update), "nu")
+    return scaling_by_means(formula)
 
 
 @public
