@@ -21,11 +21,10 @@ from fungrad.core.errors import ConcretizationError, here
 from fungrad.core.nesting import trace_of
 from fungrad.core.primitive import Primitive, bind
 from fungrad.core.recorder import Recorder
-from fungrad.core.tracer import Tracer, asked, innermost_trace, known_value, resolve
+from fungrad.core.tracer import Tracer, asked, innermost_trace
 from fungrad.core.types import Shape, type_of
-from fungrad.numpy.at_integers import at_integers
 from fungrad.numpy.index_plan import Array, Item, Plan, plan_of
-from fungrad.numpy.promotion import as_array, broadcast_to, convert, has_tracer
+from fungrad.numpy.promotion import as_array, broadcast_to, convert
 from fungrad.primitives.elementwise import add, maximum, minimum, mul, select
 from fungrad.primitives.indexing import Gather, Scatter, UpdateSlice
 from fungrad.primitives.shaping import Broadcast, Reshape
@@ -53,7 +52,7 @@ def getitem(x: Any, key: Any, unique: bool = False) -> Any:
     if not arrays:
         return _region(_plan_or_error(x, key, items, ()), x)
     trace, indices, shape = _indices(x, key, arrays)
-    if not shape and clamped is None and (view := at_integers(type_of(x).shape, items)):
+    if not shape and clamped is None and (view := _at_integers(x, items)):
         return view.taken(trace, x, indices)
     plan = _plan_or_error(x, key, items, shape)
     gather = Gather(unique or _are_unique(shape, arrays, distinct))
@@ -109,13 +108,12 @@ def setitem_functional(
         if one is not None and new.shape == old.shape[1:] and new.dtype == old.dtype:
             return _update(one, x, values, kind)
     values = as_array(values)
-    masked = _masked(x, key, values, kind)
-    if masked is not None:
+    if (masked := _masked(x, key, values, kind)) is not None:
         return masked
     items, arrays, distinct = _parsed(x, key)
     trace, indices, shape = _indices(x, key, arrays, values)
     linear = not shape and arrays and kind in ("set", "add")
-    if linear and (view := at_integers(type_of(x).shape, items)):
+    if linear and (view := _at_integers(x, items)):
         return view.written(trace, x, _values(trace, x, key, values, view.shape), indices, kind)
     plan = _plan_or_error(x, key, items, shape)
     x = trace.lift(x)
@@ -200,6 +198,12 @@ def _parsed(
     return tuple(items), arrays, distinct
 
 
+def _at_integers(x: Any, items: tuple[Item, ...]) -> Any:
+    from fungrad.numpy.at_integers import at_integers  # few programs need it
+
+    return at_integers(type_of(x).shape, items)
+
+
 def _nearest() -> Any:
     from fungrad.numpy import nearest  # few programs need it
 
@@ -261,21 +265,12 @@ def _places(mask: Any, shape: Shape) -> Any:
     if 0 in mask.shape:  # NumPy takes it for an axis of any length
         return np.zeros(0, np.intp)
     if type(mask) is Tracer:
-        value = asked(mask)
-        if type(value) is Tracer:
+        if type(value := asked(mask)) is Tracer:
+            from fungrad.numpy.index_errors import without_value  # only errors need it
+
             raise without_value(mask, here())
         mask = value
     return mask.reshape(-1).nonzero()[0]
-
-
-def without_value(mask: Tracer, place: str) -> ConcretizationError:
-    """Return the error for a mask that picks elements at a place, and has no value."""
-    return ConcretizationError(
-        f"at {place}\na boolean mask picks a number of elements that depends on its values, and a tracer of type {mask._type} under "
-        f"`{resolve(mask)._owner.label}` has none: the function is traced once for all values. Keep the shape instead: choose between "
-        "elements with fungrad.numpy.where(mask, x, y), leave elements out of a sum or a maximum with its argument where=mask, or "
-        "give fungrad.numpy.nonzero(mask, size=n) a fixed size and index with what it returns."
-    )
 
 
 def _check_bounds(array: Any, n: int) -> None:
@@ -343,8 +338,7 @@ def _masked(x: Any, key: Any, values: Any, kind: str) -> Any:
         return None
     if type_of(values).ndim > len(shape) - key.ndim:
         return None
-    trace = trace_of((x, key, values))
-    if trace is None:
+    if (trace := trace_of((x, key, values))) is None:
         return None
     old = trace.lift(x)
     new = COMBINE[kind](old, _values(trace, x, key, values, shape))
@@ -373,26 +367,6 @@ def _values(trace: Recorder, x: Any, key: Any, values: Any, shape: Shape) -> Tra
 
 
 def _raise_as_numpy(x: Any, key: Any, error: Exception, values: Any = None) -> NoReturn:
-    """Raise NumPy's error for this key and these values; `error` if there is none."""
-    stand_in = np.lib.stride_tricks.as_strided(
-        np.zeros((), type_of(x).dtype), type_of(x).shape, (0,) * type_of(x).ndim
-    )
-    static = tuple(map(_static, key)) if type(key) is tuple else _static(key)
-    if values is None:
-        stand_in[static]
-    else:
-        stand_in[static] = _static(values)
-    raise error
+    from fungrad.numpy.index_errors import raise_as_numpy  # only errors need it
 
-
-def _static(item: Any) -> Any:
-    """Return an item of a key with NumPy arrays in place of tracers and arrays on a GPU.
-
-    Their elements are zeros where they are not known; errors about shapes are the same.
-    """
-    if type(item) in (list, tuple) and has_tracer(item):
-        return [_static(i) for i in item]
-    value = known_value(item) if type(item) is Tracer and item.dtype.kind == "b" else item
-    if hasattr(item, "reshape") and not isinstance(value, (np.ndarray, np.generic)):
-        return np.zeros(item.shape, item.dtype)
-    return value
+    raise_as_numpy(x, key, error, values)

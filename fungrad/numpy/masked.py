@@ -28,7 +28,6 @@ from fungrad.core.errors import (
 )
 from fungrad.core.tracer import Tracer, asked, resolve
 from fungrad.core.types import type_of
-from fungrad.numpy.indexing import without_value
 from fungrad.numpy.promotion import as_array, where
 from fungrad.numpy.views import same_array
 from fungrad.primitives.elementwise import Function, numpy_ufunc
@@ -53,6 +52,8 @@ class Selection:
         if self._elements is None:
             mask = asked(self._mask)
             if type(mask) is Tracer:
+                from fungrad.numpy.index_errors import without_value  # only errors need it
+
                 raise without_value(self._mask, describe_source(self._place))
             self._elements = self._array[to_host(mask)]  # type: ignore[index]
         return self._elements
