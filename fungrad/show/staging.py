@@ -16,7 +16,7 @@ from fungrad.extend.packages import api_boundary
 from fungrad.extend.programs import Jitted, check_callable
 from fungrad.show.html import expression
 from fungrad.show.labels import called
-from fungrad.show.tables import STYLE, counted, duration, safely
+from fungrad.show.tables import STYLE, Printed, counted, duration
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ class Stage(NamedTuple):
     text: str
 
 
-class Stages:
+class Stages(Printed):
     """The stages of a program, made by `stages`; by number or by name: ``found["code"].text``."""
 
     def __init__(self, title: str, stages: list[Stage]) -> None:
@@ -56,17 +56,6 @@ class Stages:
         """Show the stages one below the other, the first lines of each."""
         return "\n\n".join([f"{_heading(stage)}\n{_first_lines(stage.text)}" for stage in self])
 
-    __repr__ = __str__
-
-    def print(self) -> None:
-        """Print to the terminal: in colour with rich (``pip install 'fungrad[show]'``), else as text."""
-        try:
-            import rich
-        except ImportError:
-            print(self)
-        else:
-            rich.print(self.__rich__())
-
     def __rich__(self) -> Any:
         """Return the text for rich."""
         from rich.console import Group
@@ -84,9 +73,6 @@ class Stages:
                 for stage in self
             ]
         )
-
-    def _repr_html_(self) -> str:
-        return safely(self.html, self)
 
     def html(self) -> str:
         """Return the stages as HTML, each to be unfolded."""

@@ -47,6 +47,33 @@ def safely(show: Callable[[], str], what: Any) -> str:
         )
 
 
+class Printed:
+    """What shows itself as text, by rich in a terminal, and as HTML in a notebook."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __rich__(self) -> Any:
+        """Return what rich prints."""
+        raise NotImplementedError
+
+    def html(self) -> str:
+        """Return it as HTML."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        return safely(self.html, self)
+
+    def print(self) -> None:
+        """Print to the terminal: in colour with rich (``pip install 'fungrad[show]'``), else as text."""
+        try:
+            import rich
+        except ImportError:
+            print(self)
+        else:
+            rich.print(self.__rich__())
+
+
 class Column(NamedTuple):
     """A field of the rows and how it is shown."""
 
@@ -72,7 +99,7 @@ def _texts(row: Any, columns: Iterable[Column]) -> list[str]:
     return ["" if value is None else column.text(value) for value, column in values]
 
 
-class Table(Generic[Row]):
+class Table(Printed, Generic[Row]):
     """Rows of plain data that show themselves; `str` gives text, `print` uses rich where it is installed.
 
     Attributes
@@ -164,17 +191,6 @@ class Table(Generic[Row]):
             texts.insert(-1, rule)
         return "\n".join([self.title, *texts, *notes])
 
-    __repr__ = __str__
-
-    def print(self) -> None:
-        """Print to the terminal: in colour with rich (``pip install 'fungrad[show]'``), else as text."""
-        try:
-            import rich
-        except ImportError:
-            print(self)
-        else:
-            rich.print(self.__rich__())
-
     def __rich__(self) -> Any:
         """Return the table for rich."""
         from rich.table import Table as RichTable
@@ -198,9 +214,6 @@ class Table(Generic[Row]):
         for row in rows:
             table.add_row(*map(Text, row))
         return table
-
-    def _repr_html_(self) -> str:
-        return safely(self.html, self)
 
     def html(self) -> str:
         """Return the table as HTML."""
