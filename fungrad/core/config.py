@@ -1,4 +1,4 @@
-"""Settings: for the process, and others within a `with` block of a thread or task.
+"""Settings of the process, and their changes within `with` blocks, each for one thread or task.
 
 Design: docs/design/34-types-settings-conventions.md.
 """
@@ -74,46 +74,48 @@ class Settings:
     nans_checked: bool = False
     infs_checked: bool = False
     divisions_checked: bool = False
-    """Whether a NaN, an infinity, a division by zero that a program computes is an error."""
+    """Whether a program that computes a NaN (an infinity; divides by zero) raises an error."""
 
     compiles_logged: bool = False
+    """Whether each compilation is logged."""
     misses_explained: bool = False
+    """Whether the log says why a jitted function was traced again."""
 
     conversions_checked: bool = False
-    """Whether lines that make constants of traced numbers, or mistake tracers for no arrays, are reported."""
+    """Whether lines that turn a tracer into a constant, or take it for no array, get a warning."""
 
     constants_converted: bool = False
-    """Whether traced arrays without derivatives become NumPy's where one is asked for."""
+    """Whether a tracer without derivatives gives its value wherever a NumPy array is asked for."""
 
     reading: bool = True
-    """Whether transforms read functions, guard values and part mapped calls."""
+    """Whether transforms rewrite functions from their source, guard values, and part lanes of vmap."""
 
     dependence_checked: bool = False
     """Whether a result that does not depend on the differentiated arguments is an error."""
 
     key_reuse_checked: bool = False
-    """Whether a key that random numbers have been drawn from is not to be drawn from again."""
+    """Whether drawing twice from one random key is an error."""
 
     key_uses: dict[bytes, Any] | None = dataclasses.field(default=None, repr=False)
-    """Which keys have been, where that is checked; `fungrad.random.reuse` keeps it."""
+    """The keys drawn from, if `key_reuse_checked`; kept by `fungrad.random.reuse`."""
 
     threefry_partitionable: bool = True
-    """Whether each random number comes of its own counter, and not, as in JAX before 0.5, of two halves."""
+    """Whether each random number has its own counter, as in JAX since 0.5; before, counters were halves."""
 
     inexact_algebra: bool = False
     """Whether `jit` rewrites programs by rules that change rounding."""
 
     promotion: str = "numpy"
-    """Whose rules promote operands of several dtypes: "numpy" or "jax"."""
+    """The rules of promotion for operands of several dtypes: "numpy" or "jax"."""
 
     enable_x64: bool = True
-    """Whether there are 64-bit numbers; otherwise these are made with 32 bits."""
+    """Whether 64-bit dtypes exist; otherwise arrays of them are made with 32 bits."""
 
     out_of_bounds: str = "numpy"
-    """Whether indices out of bounds are errors, or read the nearest element and write none."""
+    """Convention for indices out of bounds: "numpy" raises; "jax" reads the nearest element, writes none."""
 
     failures: str = "raise"
-    """Whether matrices without factors or solution are an error, or give NaN."""
+    """Convention for matrices that cannot be factored or solved: "raise" an error, or give "nan"."""
 
     default_device: Any = None
     """Target of `device_put` for values on no device; None for the CPU."""
@@ -123,24 +125,24 @@ class Settings:
 
     def __post_init__(self) -> None:
         self.watched = self.nans_checked or self.infs_checked or self.divisions_checked
-        """Whether programs run equation by equation, each result being checked."""
+        """Whether programs run equation by equation, with each result checked for NaN and the like."""
         self.observed = self.watched or self.profiled
         if self.key_reuse_checked is (self.key_uses is None):
             self.key_uses = {} if self.key_reuse_checked else None
         self.jax_types, self.narrow = self.promotion == "jax", not self.enable_x64
         self.dtypes = (self.jax_types, self.narrow) if self.jax_types or self.narrow else ()
-        """Settings on which dtypes of results depend, besides the operands; usually ()."""
+        """The settings that dtypes of results depend on; () if all are the defaults."""
         self.clamps = self.out_of_bounds == "jax"
         self.soft = self.failures == "nan"
         self.unlike_numpy = bool(self.dtypes) or self.clamps or self.soft
-        """Whether functions of plain arrays are not NumPy's."""
+        """Whether functions of plain arrays differ from NumPy's."""
         unusual = (
             self.key_reuse_checked, self.dependence_checked,
             not self.threefry_partitionable, self.inexact_algebra,
         )  # fmt: skip
         others = (self.dtypes, self.clamps, self.soft) if self.unlike_numpy else ()
         self.programs = (*unusual, *others) if any((*unusual, others)) else ()
-        """Settings on which the program of a traced function depends, besides its arguments; usually ()."""
+        """The settings that the program of a traced function depends on; () if all are the defaults."""
         self.direct = not (self.observed or self.jit_disabled or any(unusual))
         """Whether a jitted function may run its program by the shortest way."""
 
@@ -151,7 +153,7 @@ class Settings:
 
     @cached_property
     def of_numpy(self) -> Settings:
-        """The same settings with NumPy's dtypes, for programs that count on them."""
+        """The same settings with NumPy's dtypes, for programs that rely on these."""
         return dataclasses.replace(self, enable_x64=True, promotion="numpy")
 
     def set(self, name: str, value: Any) -> None:
@@ -177,10 +179,10 @@ process_settings = Settings(
     enable_x64=_environment("ENABLE_X64", True),
     default_device=os.environ.get("FUNGRAD_DEFAULT_DEVICE") or None,
 )
-"""The settings outside of all `with` blocks: the one thing here that threads share and change."""
+"""The settings outside of all `with` blocks: the only mutable object here that threads share."""
 
 settings = state_variable("settings", process_settings)
-"""The settings in force. They are one object so that a hot path reads one variable."""
+"""The settings in force: one object, so that a hot path reads one variable."""
 
 
 def setting(**values: Any) -> AbstractContextManager[None]:
@@ -197,7 +199,7 @@ def convention(name: str, value: str) -> AbstractContextManager[None]:
 def checking(enabled: bool = True) -> AbstractContextManager[None]:
     """Check every program that is traced or rewritten inside the block.
 
-    Raises `ExprError` there if a rule makes a malformed one. Slow: for tests.
+    Raises `ExprError` if a rule makes a malformed program. Slow: for tests.
 
     Examples
     --------

@@ -1,4 +1,6 @@
-"""The user's frame of the stack, and the code of the line that runs there.
+"""Search for the user's frame on the stack, and questions about the line that runs in it.
+
+Error messages and warnings name that line. Bytecode tells which operation of it is under way.
 
 Design: docs/design/08-lines-and-warnings.md.
 """
@@ -19,7 +21,7 @@ Place = tuple[int, int]
 """A line and a column in it."""
 
 ARRAYS = ("fungrad", "numpy", "scipy")
-"""The packages whose frames are never the user's."""
+"""Names of the packages whose frames are never the user's."""
 
 
 def package_of(frame: FrameType) -> str:
@@ -28,25 +30,25 @@ def package_of(frame: FrameType) -> str:
 
 
 def is_internal(frame: FrameType) -> bool:
-    """Whether `frame` runs code of fungrad itself.
+    """Whether `frame` runs code of fungrad itself, by the name of its module.
 
-    The name of the module tells, not the path of the file: people keep their own code in folders that are
-    called fungrad, too, and in modules that are called fungrad_something.
+    Paths of files would mislead: users keep their own code in folders called fungrad, too. Nor is a module
+    called fungrad_something one of fungrad's.
     """
-    name = str(frame.f_globals.get("__name__"))  # which `exec` may be given as None
+    name = str(frame.f_globals.get("__name__"))  # code run by `exec` may have None here
     return name[:8] == "fungrad." or name == "fungrad"
 
 
 own_files: set[str] = set()
 users_files: set[str] = set()
-"""Files of fungrad's modules, and others met last. A file is compared faster than a module's name."""
+"""Files of fungrad's modules, and of others seen recently: a file is compared faster than a module's name."""
 
 
 def users_frame(frame: FrameType | None) -> FrameType | None:
-    """Return the innermost frame, from this one outwards, outside of fungrad; remember files."""
+    """Return the innermost frame outside of fungrad, from `frame` outwards; remember the files of all passed."""
     while frame is not None and is_internal(frame):
         file = frame.f_code.co_filename
-        if file[:1] != "<":  # what is generated has no file that says whose it is
+        if file[:1] != "<":  # generated code has no file of its own
             own_files.add(file)
         frame = frame.f_back
     if frame is not None and (file := frame.f_code.co_filename)[:1] != "<":
@@ -88,10 +90,10 @@ def innermost_frame() -> FrameType | None:
 
 
 def user_frame() -> tuple[FrameType | None, FrameType | None]:
-    """Return the innermost frame of the user's own code, and that of the library it has called, if any.
+    """Return the innermost frame of the user's own code, and the frame of a library called by it, or None.
 
-    What is installed is a library, except the package of the function that is being traced: where fungrad
-    stands on the stack again, that function has begun, and no frame further out is of interest.
+    Installed packages are libraries, except the package of the function that is being traced. The search
+    ends at the next frame of fungrad's further out, which is the transform that called that function.
     """
     frames = []
     for frame in outwards():
@@ -115,13 +117,13 @@ def called_by_library() -> bool:
 
 
 COMPARING = ("numpy.testing.", "_pytest.")
-"""The modules that compare arrays and compute nothing of them."""
+"""Prefixes of the modules of test libraries, which compare arrays and compute nothing from them."""
 
 
 def is_caught_below(outermost: int) -> bool:
-    """Whether a function of the user's, in a frame or called from it, could catch an error raised now.
+    """Whether a function of the user's that is called from a frame could catch an error raised now.
 
-    The frame is told by its `id`. It is of another thread where it is not on this one's stack: nobody knows then.
+    `outermost` is the `id` of that frame. If it is not on the stack of this thread, the answer is True: unknown.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -160,7 +162,7 @@ def _catches(code: CodeType) -> bool:
 
 
 def compares() -> bool:
-    """Whether it is a library for tests that asks for values."""
+    """Whether the caller that asks for values is a test library."""
     for frame in outwards():
         if not is_internal(frame):
             name = f"{frame.f_globals.get('__name__')}."
@@ -171,8 +173,8 @@ def compares() -> bool:
     return False
 
 
-# What is written in a line: Python's bytecode tells. It is read when an error is made, and where a number is
-# converted.
+# Questions about the running line, answered from its bytecode: when an error is made, and when a tracer is
+# converted to a number.
 
 
 def at_store(frame: FrameType) -> bool:
@@ -193,9 +195,8 @@ def operation_at(frame: FrameType) -> str:
     import dis
 
     name = dis.opname[frame.f_code.co_code[offset_in(frame)]]
-    return (
-        "CALL" if name == "PRECALL" else name
-    )  # of Python 3.11, which calls there what it often calls
+    # Specialized calls of Python 3.11 happen within PRECALL.
+    return "CALL" if name == "PRECALL" else name
 
 
 def operator_in(frame: FrameType) -> str:
@@ -228,7 +229,8 @@ _OPERATORS = {
 def offset_in(frame: FrameType) -> int:
     """Return the offset of the instruction that runs in `frame`.
 
-    While it calls a function written in Python, a frame of Python 3.11 stands at the space behind the instruction.
+    During a call of a Python function, `f_lasti` of Python 3.11 points into the inline cache behind the
+    instruction: step back over it.
     """
     code, offset = frame.f_code.co_code, frame.f_lasti
     while offset > 0 and code[offset] == 0:  # CACHE
@@ -278,21 +280,21 @@ def called_in(frame: FrameType) -> tuple[str, Any]:
     for name in chain[1:]:
         try:
             called = getattr(called, name)
-        except Exception:  # of a property of the user's
+        except Exception:  # raised by a property of the user's
             return "", None
     return ".".join(chain), called
 
 
 @functools.lru_cache(maxsize=1 << 10)
 def _names_in_call(code: CodeType, offset: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the dotted name that the call at an offset starts with, and all names in the call.
+    """Return the dotted name of the function called at an offset, and all names in the call.
 
-    Of an iteration or an unpacking, the names in what is iterated over.
+    At an iteration or an unpacking, the dotted name is empty, and the names are those of the iterable.
     """
     import dis
 
     instructions = list(dis.get_instructions(code))
-    if dis.opname[code.co_code[offset]].startswith("UNPACK"):  # its place is that of the targets
+    if dis.opname[code.co_code[offset]].startswith("UNPACK"):  # its position is the targets
         before = [x for x in instructions if x.offset < offset]
         ends = [
             i for i, x in enumerate(before) if x.opname.startswith(("STORE", "POP_TOP", "RETURN"))
@@ -319,10 +321,10 @@ def _names_in_call(code: CodeType, offset: int) -> tuple[tuple[str, ...], tuple[
 
 
 def _parts(instructions: Sequence[dis.Instruction]) -> Iterator[tuple[str, str, Place, Place]]:
-    """Yield instructions that have a place: the operation, the name that is loaded, start and end.
+    """Yield instructions that have a position: the operation, the name that it loads or "", start and end.
 
-    From Python 3.13 on one instruction may do the work of two, ``LOAD_FAST_LOAD_FAST``, of which it has the
-    place of the first. The second begins what the next instruction belongs to, or stands before its end.
+    From Python 3.13 on, one instruction may load two names, as ``LOAD_FAST_LOAD_FAST`` does. It has the
+    position of the first; that of the second is taken from the next instruction, which uses it.
     """
     for x, following in zip(instructions, [*instructions[1:], None], strict=True):
         place, operation = _place(x), x.opname

@@ -30,7 +30,7 @@ LEAF: TreeDef = optree.treespec_leaf()
 _DICTS = (dict, collections.OrderedDict, collections.defaultdict)
 
 KeyOrder = tuple[tuple[Any, ...], ...]
-"""The keys of dicts, for each in the order of insertion; the dicts in that of the tree."""
+"""The keys of each dict of a tree, in order of insertion."""
 
 _LEAF_TYPES = frozenset(
     [np.ndarray, Tracer, bool, int, float, complex, np.float64, np.float32, np.int64, np.bool_]
@@ -40,7 +40,7 @@ _LEAF_TYPES = frozenset(
 def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeDef]:
     """Return the leaves of `tree` and its structure.
 
-    Where `is_leaf` is true of a subtree, that is a leaf.
+    A subtree for which `is_leaf` returns True is a leaf.
 
     Examples
     --------
@@ -66,10 +66,10 @@ def are_leaves(trees: Sequence[Any]) -> bool:
 
 
 def key_order(tree: Any) -> KeyOrder:
-    """Return the orders in which the keys of the dicts in `tree` were inserted.
+    """Return, for each dict in `tree`, its keys in order of insertion.
 
-    Structures are equal whatever these orders are, and yet `unflatten` makes the dicts as they were. So where
-    something is remembered for a structure that a user's function has seen, the orders belong to the key.
+    Structures compare equal whatever the order, but `unflatten` keeps it, and a user's function may iterate over
+    a dict. So caches that are keyed by a structure have these orders in the key, too.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def structure(tree: Any, is_leaf: IsLeaf = None) -> TreeDef:
 
 
 def map(function: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
-    """Apply `function` to the leaves of `tree`, and of `rest` beside them.
+    """Apply `function` to the leaves of `tree` and the subtrees of `rest` in the same places.
 
     Examples
     --------
@@ -213,9 +213,9 @@ def _prefix_structure(prefix: Any) -> TreeDef:
 
 
 def _check_kinds(prefix: TreeDef, full: TreeDef) -> None:
-    """Raise unless the nodes of `prefix` are of the kinds that `full` has there.
+    """Raise ValueError unless each node of `prefix` has the type of the node of `full` in its place.
 
-    To optree a dict is like an OrderedDict of the same keys, but their leaves are in other orders.
+    optree lets a dict match an OrderedDict with the same keys, though the order of their leaves differs.
     """
     pending = [(prefix, full)]
     while pending:
@@ -228,7 +228,7 @@ def _check_kinds(prefix: TreeDef, full: TreeDef) -> None:
 
 
 def shown_tree(tree: Any) -> str:
-    """Return the name of a tree in a message: its structure, if its contents are long."""
+    """Return the words for a tree in a message: its type and contents or, if they are long, its structure."""
     kind, text = type(tree).__name__, shown(tree)
     if not text.startswith("an object"):
         return f"{kind} {text}"
@@ -237,7 +237,7 @@ def shown_tree(tree: Any) -> str:
 
 
 def hides_tracers(x: Any) -> bool:
-    """Whether a leaf of a pytree is a dataclass with traced arrays, which a transform does not see."""
+    """Whether a leaf is an unregistered dataclass with traced arrays inside, which transforms would miss."""
     if not hasattr(type(x), "__dataclass_fields__"):
         return False
     fields = [getattr(x, name, None) for name in type(x).__dataclass_fields__]
@@ -245,7 +245,7 @@ def hides_tracers(x: Any) -> bool:
 
 
 def check_treedef(label: str, name: str, value: Any) -> None:
-    """Raise a TypeError if an argument is no structure."""
+    """Raise TypeError if an argument is no structure of a tree."""
     if not isinstance(value, TreeDef):
         raise TypeError(
             f"{label}: {name} must be the structure of a tree, as fungrad.tree.structure returns it, "

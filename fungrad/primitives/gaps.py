@@ -1,13 +1,15 @@
-"""Derivatives of eigenvalues and singular values, some of them equal, and of their vectors.
+"""Derivatives of eigenvectors and singular vectors: division by the gaps between values, which may be 0.
 
-In the basis of the vectors, its diagonal moves the values, and x[i, j] / (w[j] - w[i]) is how vector j turns to vector i.
-Vectors of equal values are free to rotate among themselves: where x[i, j] is 0, nothing turns them; where it is not, they
-have no derivative, and it is NaN.
+Let x be the tangent of the matrix, in the basis of its eigenvectors, and w the eigenvalues. The diagonal of x is the tangent
+of w, and the tangent of eigenvector j has the component x[i, j] / (w[j] - w[i]) along eigenvector i.
+Eigenvectors of equal eigenvalues may be any basis of their space. If x[i, j] is 0, the matrix does not turn them, and
+the component is 0. If it is not, they have no derivative: the component is NaN.
 
-So it is for cotangents, of which x[i, j] is what acts on vector j along vector i. Those of a function that the choice of
-vectors does not change cancel in pairs, but that is not enough. Those of V g(w) V^H, say, are in proportion to g, and their
-quotient would be to g', which nothing here knows: it is NaN. If a pair is 0, as is what acts on each of the two along itself, so
-that g may be 0, it is 0 only if nothing acts on the values, either.
+Reverse mode divides cotangents by the same gaps; x[i, j] is then the cotangent of eigenvector j along eigenvector i.
+For a function that does not depend on the choice of the basis, x[i, j] and x[j, i] cancel. That does not suffice:
+the cotangents of V g(w) V^H are proportional to g(w), and the quotient must be to g'(w), which is unknown here. So the quotient
+is NaN. It is 0 only if x[i, j] and x[j, i] are 0 and, where x[i, i] and x[j, j] are 0 too (g(w) may be 0 there), the
+cotangents of both eigenvalues are 0 as well.
 """
 
 from __future__ import annotations
@@ -29,9 +31,10 @@ ROUNDING_OF_VALUES, ROUNDING_OF_ELEMENTS = 4, 100
 
 
 def _quotients(xp: Any, x: Any, gaps: Any, values: Any = None) -> Any:
-    """Return the quotients, 0 on the diagonal; where a gap is 0, 0 if `x` is 0 up to rounding, else NaN.
+    """Return x / gaps, 0 on the diagonal; where a gap is 0, 0 if `x` is 0 up to rounding, else NaN.
 
-    Those of cotangents are given what acts on the `values`, and warn of NaN. Those of tangents do not: nobody may look at the vectors.
+    `values` are the cotangents of the eigenvalues, or None if `x` is a tangent. NaN of cotangents warns. NaN of tangents
+    does not, as the eigenvectors may be unused.
     """
     n = x.shape[-1]
     equal, places = gaps == 0, xp.arange(n)
@@ -57,7 +60,7 @@ def _quotients(xp: Any, x: Any, gaps: Any, values: Any = None) -> Any:
 
 
 class Gaps(OfMatrices):
-    """Takes square matrices and, last, matrices of the differences of values, 0 where these are equal."""
+    """Base of primitives of square matrices whose last operand is the gaps: w[j] - w[i], 0 if equal."""
 
     def check(self, x: ArrayType, gaps: ArrayType) -> ArrayType:
         self.check_square(x)
@@ -68,7 +71,7 @@ class Gaps(OfMatrices):
 
 @primitive
 class OverGaps(Gaps):
-    """Turning of vectors and movement of values of matrices x: x over the gaps, and the diagonal."""
+    """Tangents of eigenvectors and eigenvalues: x / gaps, and the diagonal of x."""
 
     name = "tangent_of_eigenvectors"
     multiple_results = True
@@ -101,7 +104,7 @@ class OverGaps(Gaps):
 
 @primitive
 class BackOverGaps(Gaps):
-    """The transpose: matrices divided by the gaps, with diagonals that are given. Linear in both."""
+    """Transpose of `OverGaps`: x / gaps off the diagonal, `values` on it. Linear in x and values."""
 
     name = "cotangent_of_eigenvectors"
 

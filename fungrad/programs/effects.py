@@ -1,4 +1,8 @@
-"""Programs with effects that are run a second time, or whose effects have happened elsewhere."""
+"""Programs with effects (printing, callbacks) in loops and branches, run again for derivatives.
+
+Effects must happen once. A second run leaves them out (`quiet`), or takes the results that callbacks returned in
+the first run (`returning_effects` gives these, `given_effects` takes them).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from fungrad.programs.closing import OfPrograms, memoized
 
 
 def rerunnable(program: Program) -> Program:
-    """Return the program for a second run; raise an error if that needs results of effects."""
+    """Return the program without effects; raise MissingRuleError if its outputs need the results of one."""
     effectless = quiet(program)
     if effectless.effect:
         raise MissingRuleError(
@@ -26,7 +30,7 @@ def rerunnable(program: Program) -> Program:
 
 
 def quiet(program: Program) -> Program:
-    """Return the program without effects, for a second run."""
+    """Return the program without effects, for a second run; those stay whose results are used."""
     if not any(e.primitive.effect for e in program.expr.equations):
         return program
     return _quiet(program)
@@ -40,7 +44,7 @@ def _quiet(program: Program) -> Program:
 
 
 def _without_effects(parameter: Any) -> Any:
-    """Return a primitive whose programs have no effects; a parameter of one likewise."""
+    """Return a primitive with the programs it holds made quiet; a parameter of a primitive likewise."""
     if isinstance(parameter, Program):
         return quiet(parameter)
     if isinstance(parameter, OfPrograms) and parameter.effect:
@@ -55,7 +59,7 @@ def _without_effects(parameter: Any) -> Any:
 
 
 def _results_of_effects(expr: Expr) -> list[int]:
-    """Return the variables that equations with an effect give, but for those that hold programs."""
+    """Return the results of the equations with an effect, except equations that hold programs."""
     return [
         v
         for primitive, _, outputs in expr.equations
@@ -66,7 +70,7 @@ def _results_of_effects(expr: Expr) -> list[int]:
 
 @memoized
 def returning_effects(program: Program) -> Program:
-    """Return the program that returns, after its outputs, the results of its effects."""
+    """Return the program with the results of its effects as further outputs."""
     expr = program.expr
     results = _results_of_effects(expr)
     outputs = (*expr.outputs, *results)
@@ -75,7 +79,7 @@ def returning_effects(program: Program) -> Program:
 
 @memoized
 def given_effects(program: Program) -> Program:
-    """Return the program that takes, after its inputs, the results of its effects, which it does not have."""
+    """Return the program without effects that takes their results as further inputs."""
     expr = program.expr
     given = _results_of_effects(expr)
     if not given:
