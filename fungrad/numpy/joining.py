@@ -24,7 +24,8 @@ from fungrad.numpy.promotion import (
     strong,
 )
 from fungrad.numpy.shaping import as_shape, is_sequence, moveaxis, reshaped, same_array
-from fungrad.primitives.joins import Concatenate, Stack, whole_of
+from fungrad.numpy.whole import whole_of
+from fungrad.primitives.joins import Concatenate, Stack
 from fungrad.primitives.slices import index_axis, slice_axis
 
 # Joining

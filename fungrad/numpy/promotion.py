@@ -44,7 +44,7 @@ from fungrad.numpy.plans import (
     ufunc_dtypes,
 )
 from fungrad.primitives.elementwise import Cast, Elementwise, select
-from fungrad.primitives.joins import Stack, whole_of
+from fungrad.primitives.joins import Stack
 
 
 def has_tracer(arguments: Iterable[Any]) -> bool:
@@ -58,10 +58,7 @@ def has_tracer(arguments: Iterable[Any]) -> bool:
 
 
 def as_array(x: Any) -> Any:
-    """Return `x` if it is an array, a number or a tracer; else the array it converts to.
-
-    A list that holds tracers becomes a tracer: they are stacked.
-    """
+    """Return `x` as an array, a number or a tracer; tracers in a list are stacked."""
     cls = type(x)
     if cls is Tracer or cls is np.ndarray or cls in PYTHON_SCALARS:
         return x
@@ -74,6 +71,8 @@ def as_array(x: Any) -> Any:
     if hasattr(x, "dtype") and (hasattr(x, "flags") or not hasattr(x, "__array__")):
         return x
     if (cls is list or cls is tuple) and has_tracer(x):
+        from fungrad.numpy.whole import whole_of  # few programs need it
+
         return _stacked(x) if (whole := whole_of(x)) is None else strong(whole)
     return np.asarray(x)
 

@@ -9,10 +9,9 @@ import numpy as np
 
 from fungrad.core.backend import target_of
 from fungrad.core.primitive import Linear, primitive
-from fungrad.core.tracer import Tracer, new_tracer
 from fungrad.core.types import ArrayType
 from fungrad.primitives.shaping import AlongAxes, with_length, without_axes
-from fungrad.primitives.slices import Slice, index_axis, index_source, slice_axis
+from fungrad.primitives.slices import index_axis, index_source, slice_axis
 
 
 @primitive
@@ -108,29 +107,6 @@ class Stack(AlongAxes):
                 for i, x in enumerate(xs)
             ]
         )
-
-
-def whole_of(rows: Sequence[Any]) -> Tracer | None:
-    """Return the array whose elements along the first axis are `rows`, in order; or None."""
-    first = rows[0]
-    if type(first) is not Tracer:
-        return None
-    trace: Any = first._owner
-    primitive, inputs = trace.maker(first._variable)
-    if type(primitive) is not Slice or primitive.dropped != (0,):
-        return None
-    type_ = trace.types[inputs[0]]
-    n, *others = type_.shape
-    ones, zeros = (1,) * len(others), (0,) * len(others)
-    if n != len(rows):
-        return None
-    for i, x in enumerate(rows):
-        if type(x) is not Tracer or x._owner is not trace:
-            return None
-        primitive, of = trace.maker(x._variable)
-        if of != inputs or primitive != Slice((i, *zeros), (i + 1, *others), (1, *ones), (0,)):
-            return None
-    return new_tracer(trace, inputs[0], type_)
 
 
 @primitive

@@ -12,8 +12,8 @@ import fungrad.numpy as fnp
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
 from fungrad.numpy.views import is_scalar
+from fungrad.numpy.whole import whole_of
 from fungrad.primitives.elementwise import Cast
-from fungrad.primitives.joins import whole_of
 from fungrad.programs.closing import NotTraced
 from fungrad.programs.loops.carry import leaves_of
 from fungrad.programs.loops.recorded import recorded_loop

@@ -8,7 +8,8 @@ from typing import Any
 from fungrad.core.tracer import Tracer, new_tracer
 from fungrad.core.types import is_array
 from fungrad.numpy.views import created, is_scalar
-from fungrad.primitives.joins import Stack, whole_of
+from fungrad.numpy.whole import whole_of
+from fungrad.primitives.joins import Stack
 from fungrad.primitives.slices import index_axis
 from fungrad.reading.appending import APPENDED
 from fungrad.reading.sites import NotRecorded, Site

@@ -11,8 +11,8 @@ import numpy as np
 import fungrad.numpy as fnp
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import is_array, type_of
+from fungrad.numpy.whole import whole_of
 from fungrad.primitives.elementwise import Cast
-from fungrad.primitives.joins import whole_of
 from fungrad.reading.numbers import WHOLE
 from fungrad.reading.rows import Rows
 

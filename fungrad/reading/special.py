@@ -128,9 +128,7 @@ def method(kind: type, name: str) -> Any:
     """Return the special method of a class, as it was read; None if it has none."""
     found = getattr(kind, f"__{name}__", None)
     if type(found) is FunctionType:
-        from fungrad.reading.functions import read
-
-        return read(found)
+        return HOOKS["callback"](found)
     return found
 
 
