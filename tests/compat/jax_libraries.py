@@ -892,5 +892,21 @@ def test_bytes_of_traced_arrays_as_another_dtype():
             assert not found.weak_type
     size = jax.grad(lambda x: jnp.abs(x.view(jnp.complex64)).sum())
     np.testing.assert_allclose(size(jnp.array([3.0, 4.0])), [0.6, 0.8], rtol=1e-6)
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"."):
         jax.jit(lambda x: x.view(jnp.complex64))(x[:3])
+
+
+def test_numbers_that_are_moved_are_weak():
+    moved = {
+        "broadcast_to": lambda x: jnp.broadcast_to(x, (3,)),
+        "expand_dims": lambda x: jnp.expand_dims(x, 0),
+        "reshape": lambda x: jnp.reshape(x, (1,)),
+        "ravel": jnp.ravel,
+        "atleast_1d": jnp.atleast_1d,
+        "zeros_like": jnp.zeros_like,
+        "of lax": lambda x: lax.broadcast_in_dim(x, (2,), ()),
+    }
+    for name, f in moved.items():
+        for number in (2, 2.5):
+            for run in (f, jax.jit(f), lambda x: jax.jit(lambda: f(x))()):  # noqa: B023
+                assert run(number).weak_type, name

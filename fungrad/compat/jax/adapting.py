@@ -17,7 +17,7 @@ import fungrad.numpy as fnp
 from fungrad.compat.jax.absent import ABSENT
 from fungrad.compat.jax.arguments import UNREAD, is_inert, refuse, refuse_unless
 from fungrad.compat.jax.array import Array
-from fungrad.compat.jax.constants import LIKE, at_home
+from fungrad.compat.jax.constants import LIKE, at_home, keeping_weak
 from fungrad.compat.jax.crossing import (
     PRODUCTS,
     REDUCTIONS,
@@ -65,7 +65,7 @@ class _Writer:
     def __init__(
         self, name: str, parameters: str, target: Callable[..., Any], raw: bool = False
     ) -> None:
-        self.name, self.target, self.raw = name, target, raw
+        self.name, self.target, self.raw = name, keeping_weak(name, target), raw
         self.given = _parsed(parameters)
         try:
             self.known = {**inspect.signature(target).parameters}
@@ -294,7 +294,7 @@ def adapted(
     if finish is None:
         calls = any(p.name in FUNCTIONS for p in writer.given)
         finish = received_tree if calls and not raw else leave
-    namespace = {**_PLACES, "fg_target": target, "fg_finish": finish}
+    namespace = {**_PLACES, "fg_target": writer.target, "fg_finish": finish}
     lines = writer.lines(parameters)
     namespace.update(writer.names)
     exec(compile("\n".join(lines), f"<fungrad, for {module}.{name}>", "exec"), namespace)
