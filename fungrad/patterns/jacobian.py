@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 import fungrad.numpy as fnp
 from fungrad.core import tree
+from fungrad.core.backend import on_host
 from fungrad.core.cache import LRUCache
 from fungrad.core.errors import api_boundary, here
 from fungrad.core.nesting import trace_of
@@ -82,7 +83,7 @@ def sparse_jacobian(
     ValueError
         If `pattern` is of another shape, or lacks entries.
     TypeError
-        If an argument or result is no float.
+        If an argument or result is no float, or an array of CuPy.
 
     Notes
     -----
@@ -113,10 +114,10 @@ def sparse_jacobian(
     )
     def jacobian_function(*args: Any, **kwargs: Any) -> Any:
         of_chosen, chosen = _partial(fun, argnums, args, kwargs, label, holomorphic)
+        _check_arguments(chosen, holomorphic, label)
         value, push, *aux = linearize(of_chosen, chosen, has_aux=has_aux)
         for x in tree.leaves(value):
             _check_result(type_of(x), holomorphic, label)
-        _check_real(chosen, holomorphic, label)
         plan = plan_for(push, mode, False) if given is None else given.plan(push)
         result = _matrix(plan, push, chosen, value, format, chunk_size)
         if given is not None:
@@ -178,6 +179,7 @@ def sparse_hessian(
     @transformed(sparse_hessian, fun, pattern, argnums, has_aux, format, chunk_size)
     def hessian_function(*args: Any, **kwargs: Any) -> Any:
         of_chosen, chosen = _partial(fun, argnums, args, kwargs, label)
+        _check_arguments(chosen, False, label)
         slope = grad(of_chosen, has_aux=has_aux)
         value, push, *aux = linearize(slope, chosen, has_aux=has_aux)
         plan = plan_for(push, "auto", True) if given is None else given.plan(push)
@@ -245,7 +247,13 @@ def _check_options(label: str, mode: str, format: str, chunk_size: Any) -> None:
         raise ValueError(f"{label}: format is one of {list(FORMATS)}, got {format!r}")
 
 
-def _check_real(chosen: Any, holomorphic: bool, label: str) -> None:
+def _check_arguments(chosen: Any, holomorphic: bool, label: str) -> None:
+    """Raise unless arguments are real floats, or complex ones of a holomorphic function, on the host."""
+    if not on_host([x for x in tree.leaves(chosen) if type(x) is not Tracer]):
+        raise TypeError(
+            f"at {here()}\n{label} gives arrays of scipy.sparse, which hold NumPy's arrays, and the arguments are CuPy's: move them "
+            "with cupy.asnumpy, or use jacfwd, jacrev or hessian with chunk_size="
+        )
     for x in tree.leaves(chosen):
         if kind_of(type_of(x).dtype) != "f" and not holomorphic:
             raise TypeError(

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from fungrad.core import tree
+from fungrad.core.backend import on_host
 from fungrad.core.cached import cached_property
 from fungrad.core.errors import api_boundary, here
 from fungrad.core.tracer import Tracer
@@ -47,7 +48,7 @@ def linear_operator(
     Raises
     ------
     TypeError
-        If something is traced, or an argument or result is no float.
+        If something is traced or an array of CuPy, or an argument or result is no float.
 
     Examples
     --------
@@ -66,6 +67,11 @@ def linear_operator(
         raise TypeError(
             f"at {here()}\n{label}: the arguments are traced, and SciPy's operators have values. Within transforms use the function "
             "that fungrad.linearize returns, with fungrad.scipy.sparse.linalg."
+        )
+    if not on_host(tree.leaves((args, kwargs))):
+        raise TypeError(
+            f"at {here()}\n{label}: SciPy's operators take NumPy's arrays, and the arguments are CuPy's: use the functions that fungrad.linearize "
+            "and fungrad.vjp return in a cupyx.scipy.sparse.linalg.LinearOperator, or move the arguments with cupy.asnumpy"
         )
     _, by = Argnums(argnums).of(args, label)
     is_complex = any(type_of(x).dtype.kind == "c" for x in tree.leaves(by))

@@ -68,13 +68,13 @@ class Elements:
                 f"at {here()}\n{self.label}: variances are not negative, and the least of these is {least}"
             )
         if given.ndim == 2 and given is not variances:
-            scale = float(np.max(np.abs(given), initial=0))
+            scale = float(abs(given).max()) if given.size else 0.0
             if np.any(np.abs(given - given.T) > 1e-6 * scale):
                 raise ValueError(f"at {here()}\n{self.label}: the covariance is not symmetric")
 
 
 def _array(x: Any) -> Any:
-    return x if type(x) is Tracer else np.asarray(x)
+    return x if hasattr(x, "reshape") else np.asarray(x)
 
 
 def joined(parts: list[Any]) -> Any:

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import fungrad.numpy as fnp
+from fungrad.core.backend import namespace, on_host
 from fungrad.core.errors import api_boundary
+from fungrad.core.tracer import Tracer
 from fungrad.core.transformed import transformed
 from fungrad.transforms.call import check_callable, name_of
 from fungrad.transforms.chunks import ChunkSize, check_chunk_size
@@ -185,6 +187,8 @@ def _sampled(
     """Return the mean and covariance of results for arguments that are drawn."""
     factor, independent = factors
     draws = np.random.default_rng(seed).standard_normal((samples, mean.size))
+    if not on_host(known := [x for x in (mean, factor) if type(x) is not Tracer]):
+        draws = namespace(known).asarray(draws)
 
     def of_draw(z: Any) -> Any:
         return f(mean + (factor * z if independent else factor @ z))

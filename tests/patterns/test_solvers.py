@@ -20,14 +20,16 @@ def diffusion(u):
 def test_implicit_methods_for_differential_equations():
     start = np.exp(-40 * (PLACES - 0.5) ** 2)
     jacobian = fg.jit(fg.sparse_jacobian(diffusion, format="csc"))
+    calls = []
+    right = lambda t, u: calls.append(u) or diffusion(u)
     for method in ("BDF", "Radau"):
         options = {"method": method, "rtol": 1e-6, "atol": 1e-8}
-        calls = []
-        right = lambda t, u: calls.append(u) or diffusion(u)
+        calls.clear()
         exact = scipy.integrate.solve_ivp(
             right, (0, 1), start, jac=lambda t, u: jacobian(u), **options
         )
-        with_jacobian, calls[:] = len(calls), []
+        with_jacobian = len(calls)
+        calls.clear()
         plain = scipy.integrate.solve_ivp(right, (0, 1), start, **options)
         np.testing.assert_allclose(exact.y[:, -1], plain.y[:, -1], atol=1e-5)
         assert len(calls) >= with_jacobian + N  # differences take a call for each unknown

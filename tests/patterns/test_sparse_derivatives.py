@@ -1,6 +1,7 @@
 """What sparse Jacobians and Hessians take and return, and what is said where there is none."""
 
 import itertools
+import sys
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from fungrad.patterns import plans
 from fungrad.patterns.colouring import colouring, star_colours
 from fungrad.patterns.walk import DenseError
 from fungrad.test_util import assert_allclose
+from tests.backends.fake_cupy import make_module
 
 X = np.linspace(0.2, 1.4, 7)
 
@@ -89,6 +91,31 @@ def test_formats(format, kind):
         found = transform(fg.sparse_jacobian(steps, format=format))(X)
         assert type(found) is kind
         assert_allclose(found.toarray(), fg.jacfwd(steps)(X))
+
+
+@pytest.mark.parametrize("chunk_size", [1, 2, "auto"])
+@pytest.mark.parametrize("mode", ["columns", "rows", "both"])
+def test_chunks(mode, chunk_size):
+    for transform in (lambda f: f, fg.jit):
+        found = transform(fg.sparse_jacobian(steps, mode=mode, chunk_size=chunk_size))(X)
+        assert_allclose(found.toarray(), fg.jacfwd(steps)(X))
+    cubic = lambda x: (x[:-1] * x[1:] ** 2).sum()
+    found = fg.sparse_hessian(cubic, chunk_size=chunk_size)(X)
+    assert_allclose(found.toarray(), fg.hessian(cubic)(X))
+    with pytest.raises(ValueError, match="chunk_size must be positive"):
+        fg.sparse_jacobian(steps, chunk_size=0)
+
+
+def test_arrays_of_cupy_are_refused(monkeypatch):
+    cupy = make_module()
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    x = cupy.asarray(X)
+    for transform in (fg.sparse_jacobian, fg.sparse_hessian):
+        with pytest.raises(TypeError, match="the arguments are CuPy's: move them with"):
+            transform(lambda x: (x**2).sum())(x)
+    total = lambda x: (x**3).sum()
+    for found in (fg.hessian_diagonal(total)(x), fg.gnvp(lambda x: x**2)(x, x)):
+        assert type(found) is type(x)
 
 
 def test_the_result_is_the_callers_own():

@@ -1,5 +1,7 @@
 """Products with matrices of derivatives, and diagonals of them, against the matrices."""
 
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse.linalg
@@ -9,6 +11,7 @@ import fungrad.numpy as fnp
 from fungrad.patterns.walk import DenseError
 from fungrad.scipy.special import logsumexp
 from fungrad.test_util import assert_allclose
+from tests.backends.fake_cupy import make_module
 
 X = np.linspace(0.3, 1.0, 6)
 V = np.arange(6.0) - 2
@@ -161,6 +164,13 @@ def test_solvers_of_scipy_take_them():
     assert_allclose(fg.jacfwd(f)(X) @ step, b, rtol=1e-8)
     largest = scipy.sparse.linalg.eigsh(fg.linear_operator(fg.grad(chain), X), k=1)[0]
     assert_allclose(largest, np.linalg.eigvalsh(fg.hessian(chain)(X))[-1:], rtol=1e-8)
+
+
+def test_operators_of_arrays_of_cupy_are_refused(monkeypatch):
+    cupy = make_module()
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    with pytest.raises(TypeError, match="the arguments are CuPy's"):
+        fg.linear_operator(model, cupy.asarray(X))
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,13 @@
 """Uncertainty that goes through functions, against closed forms and the moments of draws."""
 
+import sys
+
 import numpy as np
 import pytest
 
 import fungrad as fg
 from fungrad.test_util import assert_allclose, check_grads
+from tests.backends.fake_cupy import make_module
 
 MEAN = np.array([2.0, 3.0, -1.0])
 FACTOR = np.array([[0.3, 0.0, 0.0], [0.1, 0.2, 0.0], [-0.05, 0.1, 0.15]])
@@ -113,6 +116,17 @@ def test_batches(method):
     found = fg.vmap(fg.propagate(f, method), (0, None))(means, COVARIANCE)
     each = [fg.propagate(f, method)(m, COVARIANCE) for m in means]
     assert_allclose(found.covariance, np.stack([x.covariance for x in each]), rtol=1e-8)
+
+
+@METHODS
+def test_arrays_of_cupy(method, monkeypatch):
+    cupy = make_module()
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    f = lambda x: x[:2] ** 2 * x[2]
+    found = fg.propagate(f, method, samples=40)(cupy.asarray(MEAN), cupy.asarray(COVARIANCE))
+    expected = fg.propagate(f, method, samples=40)(MEAN, COVARIANCE)
+    assert type(found.covariance) is type(cupy.asarray(MEAN))
+    assert_allclose(cupy.asnumpy(found.covariance), expected.covariance)
 
 
 @pytest.mark.parametrize("chunk_size", [1, 7, "auto"])
