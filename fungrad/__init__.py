@@ -40,6 +40,7 @@ from typing import Any
 
 import fungrad.numpy as numpy
 from fungrad.core.cached import as_html as _as_html
+from fungrad.core.cached import in_steps as _in_steps
 from fungrad.core.cached import public_names as _public_names
 from fungrad.core.checks import CheckError
 from fungrad.core.config import checking
@@ -181,6 +182,7 @@ def _reader() -> Any:
 
 _provide_reader(_reader)
 _as_html.provide(lambda: importlib.import_module(f"{__name__}.show.html").as_html)
+_in_steps.provide(lambda: importlib.import_module(f"{__name__}.programs.loops.loops").map)
 _public_names.provide(lambda: sys.modules[__name__])
 
 

@@ -5,7 +5,6 @@ That goes for every way to import: at the top of a file, within functions, for t
 
 import ast
 import functools
-import graphlib
 import statistics
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,19 +38,8 @@ LAYERS |= dict.fromkeys(
 
 EXCEPTIONS = {
     ("fungrad", "fungrad.reading"): "transforms read functions once they run some",
-    (
-        "fungrad.transforms.chunks",
-        "fungrad.programs.loops.loops",
-    ): "the chunks of a traced batch are a loop of the program",
 }
 """(module, what it reaches): why it may, though that is above it or closes a circle. None happens on import."""
-
-CIRCLES = {
-    frozenset(
-        {"fungrad.programs.loops.loops", "fungrad.transforms.chunks", "fungrad.transforms.vmap"}
-    )
-}
-"""What imports itself by way of others, the exceptions counted too. There is to be less: whoever cuts one takes it out."""
 
 BY_NAME = {
     "fungrad": "where each public name is, in a table beside it",
@@ -202,24 +190,6 @@ def upward_imports(root: Path) -> list[str]:
     ]
 
 
-def import_cycle(root: Path) -> list[str]:
-    """Return the modules of a cycle of imports, in whatever way these happen; [] if there is none."""
-    files = modules(root)
-    graph = {
-        module: {
-            name
-            for _, name in imported(module, files, lazy=True)
-            if (module, name) not in EXCEPTIONS
-        }
-        for module in files
-    }
-    try:
-        graphlib.TopologicalSorter(graph).prepare()
-    except graphlib.CycleError as error:
-        return list(error.args[1])
-    return []
-
-
 def circles(root: Path) -> set[frozenset[str]]:
     """Return the sets of modules that all reach one another by imports, in whatever way these happen."""
     files = modules(root)
@@ -276,12 +246,9 @@ def test_files_import_only_from_lower_layers():
     assert upward_imports(ROOT) == []
 
 
-def test_no_import_cycles():
-    assert import_cycle(ROOT) == []
-
-
-def test_no_circles_but_those_listed():
-    assert circles(ROOT) == CIRCLES
+def test_no_module_imports_itself_by_way_of_others():
+    """The exceptions and what is imported within functions are counted too."""
+    assert circles(ROOT) == set()
 
 
 def test_exceptions_are_needed_and_happen_when_a_function_is_called():
@@ -384,11 +351,9 @@ def test_checker_finds_a_cycle(fake, text):
     fake("core/a.py", "from fungrad.core import b")
     root = fake("core/b.py", "import fungrad.core.c")
     fake("core/c.py")
-    assert import_cycle(root) == []
     assert circles(root) == set()
     fake("core/c.py", text)
     assert circles(root) == {frozenset({"fungrad.core.a", "fungrad.core.b", "fungrad.core.c"})}
-    assert set(import_cycle(root)) == {"fungrad.core.a", "fungrad.core.b", "fungrad.core.c"}
 
 
 def test_checker_finds_imports_by_names_that_are_in_no_string(fake):

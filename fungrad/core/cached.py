@@ -57,6 +57,8 @@ class Provided:
 
 as_html = Provided()
 """A function from a program, a tracer or a jitted function to how a notebook shows it."""
+in_steps = Provided()
+"""`lax.map`: a function of each row of a tree, or of chunks of rows, as a loop of the program."""
 methods_of_ufuncs = Provided()
 """The module that declares the methods of ufuncs."""
 numpy_names = Provided()
@@ -68,6 +70,7 @@ __all__ = [
     "Provided",
     "as_html",
     "cached_property",
+    "in_steps",
     "methods_of_ufuncs",
     "numpy_names",
     "public_names",

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from fungrad.core import tree
+from fungrad.core.cached import in_steps
 from fungrad.core.reading import as_read
 from fungrad.core.tracer import Tracer, current_trace
 from fungrad.core.types import ArrayType
@@ -70,9 +71,7 @@ def in_chunks(
     if count >= size:
         result = vmap(of_row)(xs)
     elif current_trace.get() is not None or any(type(x) is Tracer for x in leaves):
-        from fungrad.programs.loops.loops import map as in_steps
-
-        result = in_steps(of_row, xs, batch_size=count)
+        result = in_steps.get()(of_row, xs, batch_size=count)
     else:
         parts = [vmap(of_row)([x[i : i + count] for x in xs]) for i in range(0, size, count)]
         result = tree.map(lambda *ys: Concatenate(0)(*ys), *parts)
