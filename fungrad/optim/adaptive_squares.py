@@ -152,22 +152,7 @@ def scale_by_rms(
     >>> tx.update(np.array([3.0, -0.5]), tx.init(np.zeros(2)))[0]
     array([ 1.        , -0.99999998])
     """
-
-    def init(params: Params) -> OptState:
-        nu = tree.full_like(params, initial_scale)
-        return ScaleByRmsWithCountState(no_steps(), nu) if bias_correction else ScaleByRmsState(nu)
-
-    def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
-        nu = tree.update_moment_per_elem_norm(updates, state.nu, decay, 2)
-        after: OptState = ScaleByRmsState(nu)
-        nu_hat = nu
-        if bias_correction:
-            after = ScaleByRmsWithCountState(safe_increment(state.count), nu)
-            nu_hat = tree.bias_correction(nu, decay, after.count)
-        scaled = tree_map(lambda g, n: reciprocal_root(n, eps, eps_in_sqrt) * g, updates, nu_hat)
-        return scaled, after
-
-    return in_single(GradientTransformation(init, update), "nu")
+    return _by_means(False, decay, eps, initial_scale, eps_in_sqrt, bias_correction)
 
 
 @public
@@ -186,30 +171,38 @@ def scale_by_stddev(
     >>> tx.update(np.array([3.0, -0.5]), tx.init(np.zeros(2)))[0]
     array([ 3.33333331, -3.33333259])
     """
+    return _by_means(True, decay, eps, initial_scale, eps_in_sqrt, bias_correction)
+
+
+def _by_means(
+    centered: bool,
+    decay: Number,
+    eps: Number,
+    initial_scale: Number,
+    eps_in_sqrt: bool,
+    bias_correction: bool,
+) -> GradientTransformation:
+    """Return the division by the root of the mean of squares, or by the standard deviation."""
+    plain: Any = ScaleByRStdDevState if centered else ScaleByRmsState
+    counting: Any = ScaleByRStdDevWithCountState if centered else ScaleByRmsWithCountState
 
     def init(params: Params) -> OptState:
-        mu, nu = tree.zeros_like(params), tree.full_like(params, initial_scale)
-        if bias_correction:
-            return ScaleByRStdDevWithCountState(no_steps(), mu, nu)
-        return ScaleByRStdDevState(mu, nu)
+        means = [tree.zeros_like(params)] if centered else []
+        means.append(tree.full_like(params, initial_scale))
+        return counting(no_steps(), *means) if bias_correction else plain(*means)
+
+    def divided(g: Any, *means: Any) -> Any:
+        square = variance(*means) if centered else means[0]
+        return reciprocal_root(square, eps, eps_in_sqrt) * g
 
     def update(updates: Updates, state: OptState, params: Params | None = None) -> Updated:
-        mu = tree.update_moment(updates, state.mu, decay, 1)
-        nu = tree.update_moment_per_elem_norm(updates, state.nu, decay, 2)
-        after: OptState = ScaleByRStdDevState(mu, nu)
-        mu_hat, nu_hat = mu, nu
-        if bias_correction:
-            count = safe_increment(state.count)
-            after = ScaleByRStdDevWithCountState(count, mu, nu)
-            mu_hat = tree.bias_correction(mu, decay, count)
-            nu_hat = tree.bias_correction(nu, decay, count)
-        scaled = tree_map(
-            lambda g, m, n: reciprocal_root(variance(m, n), eps, eps_in_sqrt) * g,
-            updates,
-            mu_hat,
-            nu_hat,
-        )
-        return scaled, after
+        means = [tree.update_moment(updates, state.mu, decay, 1)] if centered else []
+        means.append(tree.update_moment_per_elem_norm(updates, state.nu, decay, 2))
+        if not bias_correction:
+            return tree_map(divided, updates, *means), plain(*means)
+        count = safe_increment(state.count)
+        unbiased = [tree.bias_correction(mean, decay, count) for mean in means]
+        return tree_map(divided, updates, *unbiased), counting(count, *means)
 
     return in_single(GradientTransformation(init, update), "nu")
 
