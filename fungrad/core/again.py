@@ -1,19 +1,15 @@
-"""Operations that begin again once constants of closed traces have become arrays (`core/kept.py`)."""
+"""Calls that begin again, as operands have become arrays (`core/kept.py`)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from fungrad.core.errors import Again
 from fungrad.core.tracer import Tracer
 
-__all__ = ["begins_again"]
 
-
-def begins_again(
-    error: BaseException, args: Iterable[Any], kwargs: Mapping[str, Any] | None = None
-) -> bool:
+def begins_again(error: BaseException, args: Iterable[Any], kwargs: Any = None) -> bool:
     """Whether a call failed for constants of closed traces, which are arrays from now on."""
     given = [*args, *(kwargs or {}).values()]
     leaves = [y for x in given for y in (x if type(x) in (list, tuple) else [x])]

@@ -105,13 +105,9 @@ class Capturing(Recording):
 
     def constant(self, variable: int, ask: bool = False) -> Any:
         """Return the value of a variable that depends on no input, though these have none; else None."""
-        return self._constant_values.value(self, variable, ask)
-
-    @property
-    def _constant_values(self) -> Constants:
         if self._constants is None:
             self._constants = Constants()
-        return self._constants
+        return self._constants.value(self, variable, ask)
 
     def kept(self, x: Tracer) -> Any:
         """Return the array that a constant of this closed trace becomes wherever it is referenced; else raise."""
@@ -120,13 +116,7 @@ class Capturing(Recording):
         return x._memory
 
     def keeps(self, x: Tracer) -> bool:
-        """Make an array of a tracer, if it is a constant, and nothing was asked whose answer it may depend on."""
-        if self.staged or (self.answers is not None and self.answers.questions):
-            return False
-        variable = x._variable
-        value = self.constant(variable) if self._constant_values.has(self, variable) else None
-        if value is None:
-            return False
-        from fungrad.core.kept import keep  # few programs need it
+        """Make an array of a tracer of this closed trace, if it is a constant; whether it was one."""
+        from fungrad.core.kept import keep_constant  # few programs need it
 
-        return keep(x, value)
+        return keep_constant(self, x)

@@ -88,7 +88,7 @@ class LeakedTracerError(FungradError, RuntimeError):
 
 
 class Again(LeakedTracerError):
-    """End of an operation on constants of a closed trace, now arrays; its caller begins it again."""
+    """Constants of a closed trace have become arrays: the operation begins again."""
 
 
 class LostDerivativeError(FungradError, TypeError):

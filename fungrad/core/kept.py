@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core.constants import Constants
 from fungrad.core.recorder import Slots
 
 __all__ = ["Kept", "keep", "plain"]
@@ -118,3 +119,19 @@ def keep(tracer: Any, value: Any) -> bool:
     _set_class(tracer, Kept)
     tracer._owner = tracer._type = tracer._variable = None  # the memory of the trace
     return True
+
+
+def keep_constant(trace: Any, x: Any) -> bool:
+    """Make an array of a tracer of a closed trace, if it is a constant; whether it was one.
+
+    It is none where it may depend on what Python was told of an input.
+    """
+    if trace.staged or (trace.answers is not None and trace.answers.questions):
+        return False
+    variable = x._variable
+    if trace._constants is None:
+        trace._constants = Constants()
+    if not trace._constants.has(trace, variable):
+        return False
+    value = trace.constant(variable)
+    return value is not None and keep(x, value)

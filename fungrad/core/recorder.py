@@ -125,10 +125,10 @@ class Recorder(Protocol):
         """Say where a variable was made."""
 
     def kept(self, x: Any) -> Any:
-        """Return the array that a constant of this closed trace becomes wherever it is referenced; else raise."""
+        """Return the array that a constant of this closed trace becomes."""
 
     def keeps(self, x: Any) -> bool:
-        """Make an array of a tracer of this closed trace, if it is a constant; whether it was one."""
+        """Make an array of a constant of this closed trace; whether it is one."""
 
     def raise_leaked(self, operands: Sequence[Any]) -> NoReturn:
         """Raise the error for the use of a tracer of this trace after it was closed."""

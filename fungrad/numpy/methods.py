@@ -258,11 +258,11 @@ class Methods:
 
 
 KNOWS = ("__getitem__", "__setitem__", "__delitem__", "__iter__", "__matmul__", "__rmatmul__")
-"""Methods that need not begin again for constants of closed traces: functions that they call do."""
+"""Methods whose parts begin again themselves."""
 
 
 def _again(name: str, method: Any) -> Any:
-    """Return a method or property that begins again where the tracer has become an array."""
+    """Return a method that begins again where the tracer has become an array."""
 
     @functools.wraps(method)
     def called(self: Tracer, *args: Any, **kwargs: Any) -> Any:
@@ -273,7 +273,7 @@ def _again(name: str, method: Any) -> Any:
                 hide_internals(error)
                 raise
             found = getattr(self, name)
-            return found(*args, **kwargs) if name in vars(np.ndarray) and callable(found) else found
+            return found(*args, **kwargs) if callable(found) else found
 
     return called
 
