@@ -6,7 +6,6 @@
 Derivatives
     `grad`, `value_and_grad`, `jacfwd`, `jacrev`, `hessian`, `hvp`; `jvp`, `linearize`, `vjp`,
     `jet`; `stop_gradient`; with rules of one's own `custom_jvp`, `custom_vjp`.
-    Sparse: `sparse_jacobian`, `sparse_hessian`. Error bars: `propagate`, `laplace`.
 Batches
     `vmap`; with a named axis, `fungrad.lax.psum` sums across the calls.
 Speed and memory
@@ -131,14 +130,10 @@ __all__ += ["make_mesh", "shard_map"]
 _are_in("sharding")
 __all__ += ["to_source"]
 _are_in("show")
-__all__ += ["sparse_hessian", "sparse_jacobian", "sparsity"]
-_are_in("patterns.jacobian")
-__all__ += ["hessian_diagonal"]
-_are_in("patterns.diagonal")
-__all__ += ["fvp", "gnvp"]
-_are_in("products.curvature")
-__all__ += ["linear_operator"]
-_are_in("products.operators")
+__all__ += ["hessian_diagonal", "sparse_hessian", "sparse_jacobian", "sparsity"]
+_are_in("patterns")
+__all__ += ["fvp", "gnvp", "linear_operator"]
+_are_in("products")
 __all__ += ["ShapeDtypeStruct", "eval_shape", "make_expr", "make_jaxpr", "typeof"]
 _are_in("transforms.abstract")
 __all__ += ["jvp", "linear_transpose", "linearize", "vjp"]
@@ -155,10 +150,8 @@ __all__ += ["stop_gradient"]
 _are_in("transforms.stop")
 __all__ += ["vmap"]
 _are_in("transforms.vmap")
-__all__ += ["laplace"]
-_are_in("uncertainty.laplace")
-__all__ += ["propagate"]
-_are_in("uncertainty.propagation")
+__all__ += ["laplace", "propagate"]
+_are_in("uncertainty")
 __all__ += ["Array"]
 _are_in("typing")
 __all__ += [

@@ -61,7 +61,7 @@ def test_diagonals_have_the_structure_of_the_argument():
 
 
 def test_a_diagonal_of_a_matrix_that_is_no_sparse_one(monkeypatch):
-    from fungrad.patterns import diagonal
+    import fungrad.patterns.diagonal as diagonal
 
     def refused(*_):
         raise DenseError
