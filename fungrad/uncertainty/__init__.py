@@ -1,1 +1,4 @@
-"""Uncertainty: how it goes through functions, and what is left of it where parameters are estimated."""
+"""Propagation of uncertainty through functions, and uncertainty of estimated parameters."""
+
+from fungrad.uncertainty.laplace import laplace as laplace
+from fungrad.uncertainty.propagation import propagate as propagate
