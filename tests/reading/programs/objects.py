@@ -198,7 +198,7 @@ def fibonacci_lattice(x):
     return sum(v**2 for v in gen(12)) / len(list(gen(12)))
 
 
-def table_lookup(p):
+def graded_table(p):
     table = {"low": [0.1, 0.2, 0.5], "mid": [0.3, 0.7, 1.1], "high": [1.0, 2.0, 4.0]}
     key = "low" if p[0] < 1 else "mid" if p[0] < 2 else "high"
     xs, ys = (np.linspace(0, 3, 3), np.array(table[key]))
@@ -372,7 +372,7 @@ PROGRAMS = (
     Program(ray_trace, [0.2, 0.5], ([0.5, 0.3], [1.0, 1.0], [0.4, -0.6])),
     Program(sphere_tracing, [0.1, 0.2], ([0.0, 0.05], [0.3, -0.1], [0.05, 0.9])),
     Program(fibonacci_lattice, 0.7, (1.0, 2.0, -0.5)),
-    Program(table_lookup, [0.5, 1.2], ([1.5, 2.2], [2.5, 0.3], [0.9, 2.9])),
+    Program(graded_table, [0.5, 1.2], ([1.5, 2.2], [2.5, 0.3], [0.9, 2.9])),
     Program(tax, 50.0, (5.0, 100.0, 200.0)),
     Program(polygon_clip, [1.0, 0.5, 1.2], ([1.0, 1.0, 2.5], [-1.0, 0.3, -0.7], [0.2, 1.0, 5.0])),
     Program(touchard, 0.8, (1.5, -0.3, 0.1)),
