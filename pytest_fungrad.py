@@ -1,4 +1,4 @@
-"""The plugin for pytest: markers ``no_leaked_tracers`` and ``no_nans``, and the fixture ``expr_snapshot``.
+"""Plugin of pytest: markers ``no_leaked_tracers`` and ``no_nans``, and fixture ``expr_snapshot``.
 
 It is a module beside the package, and imports it only where a test asks for something: so pytest starts without NumPy.
 docs/testing.md shows all of it at work.
@@ -87,14 +87,14 @@ class Snapshots:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Note what there is to be run, before others select."""
+        """Record the collected tests, before other plugins deselect some."""
         for item in items:
             folder = folder_of(item.path)
             if folder.is_dir():
                 self.items.setdefault(str(folder), []).append(item.nodeid)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note what has been run to its end."""
+        """Record a test that has passed."""
         if report.when == "call" and report.passed:
             self.passed.add(report.nodeid)
 
@@ -147,7 +147,7 @@ def folder_of(module: Path) -> Path:
 
 
 def file_name(test: str, number: int, name: str | None) -> str:
-    """Return the name of the file of a snapshot: that of the test, and of the snapshot where a test has several."""
+    """Return the name of the file of a snapshot: the test's, and the snapshot's if a test has several."""
     whole = test if name is None and number == 1 else f"{test}-{name or number}"
     plain = re.sub(r"[^\w.\-\[\]]", "_", whole)
     if plain != whole or len(plain) > 150:  # which other names would be, too
@@ -163,12 +163,12 @@ def shown_path(config: pytest.Config, path: Path) -> str:
 
 @pytest.fixture
 def expr_snapshot(request: pytest.FixtureRequest) -> ExprSnapshot:
-    """What compares programs with those of the last ``pytest --update-snapshots``, which are kept beside the test."""
+    """Compare programs with those that ``pytest --update-snapshots`` last stored beside the test."""
     return ExprSnapshot(request)
 
 
 class ExprSnapshot:
-    """Compares the programs of a test with what is kept of them. What the fixture ``expr_snapshot`` is."""
+    """Comparison of a test's programs with stored ones: the class of the fixture ``expr_snapshot``."""
 
     def __init__(self, request: pytest.FixtureRequest) -> None:
         self._account: Snapshots = request.config.pluginmanager.get_plugin("fungrad_snapshots")  # type: ignore[assignment]
@@ -177,12 +177,12 @@ class ExprSnapshot:
         self._names: set[str] = set()
 
     def __call__(self, program: Expr, name: str | None = None) -> None:
-        """Fail if a program is not as it was: of `fungrad.make_expr`, or of ``jit(f).lower(*args)``, or a stage of that.
+        """Fail if a program differs from its snapshot.
 
         Parameters
         ----------
         program
-            What is compared.
+            The program to compare: of `fungrad.make_expr`, of ``jit(f).lower(*args)``, or a stage of that.
         name
             What to call the snapshot; a test that has several without names has them numbered.
         """

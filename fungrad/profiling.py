@@ -242,15 +242,16 @@ def profile() -> contextlib.AbstractContextManager[Profile]:
     Returns
     -------
     Profile
-        The context manager. After the block, or within it, it prints as a table (in a notebook as HTML, by its method `print` in colour where rich is
-        installed); ``table()`` has that as rows of plain data, ``trace("file.json")`` writes what https://ui.perfetto.dev and
-        chrome://tracing show, and ``traced`` says why each jitted function was traced: which argument had another shape, dtype,
-        structure or static value than in the nearest call that was known, and ``decisions`` which programs have kernels, and why others have none.
+        The context manager. After the block, or within it, it prints as a table: in a notebook as HTML, and by its method `print` in
+        colour if rich is installed. ``table()`` returns its rows as plain data. ``trace("file.json")`` writes a file for
+        https://ui.perfetto.dev and chrome://tracing. ``traced`` says why each jitted function was traced: the argument whose shape,
+        dtype, structure or static value differs from the nearest known call. ``decisions`` says which programs have kernels, and
+        why others have none.
 
     Notes
     -----
-    Noted are traces of functions, rewritings of programs (derivatives, batches), compilations, also those of kernels by their own thread, calls of programs,
-    and in these each call of a library's function and of a kernel, with the line of your function that it was recorded at. A gradient that is
+    It records traces of functions, rewritings of programs (derivatives, batches), compilations (of kernels in their own thread, too), and calls of
+    programs. Within a program it records each call of a library's function or a kernel, with the line of your function that caused it. A gradient that is
     computed while it is made, the first time, is one call. What is noted is that of all threads, except of those that are in a
     block with settings of its own, such as `debug_nans`, since before. Python's operators on numbers, and assignments to
     elements, have no entry of their own. Of a GPU, calls are noted and not what they have it do.

@@ -2,8 +2,9 @@
 
 A block is for the thread or task that enters it. The environment variables FUNGRAD_DISABLE_JIT, FUNGRAD_DEBUG_NANS,
 FUNGRAD_DEBUG_INFS, FUNGRAD_LOG_COMPILES, FUNGRAD_EXPLAIN_CACHE_MISSES, FUNGRAD_STRICT_CONVERSIONS,
-FUNGRAD_STRICT_DEPENDENCE, FUNGRAD_DEBUG_KEY_REUSE and FUNGRAD_INEXACT_ALGEBRA, set to 1, are settings of the process; so are FUNGRAD_READING, FUNGRAD_THREEFRY_PARTITIONABLE and FUNGRAD_ENABLE_X64, set to 0,
-and FUNGRAD_DEFAULT_DEVICE, the name of a device (`fungrad.device`).
+FUNGRAD_STRICT_DEPENDENCE, FUNGRAD_DEBUG_KEY_REUSE and FUNGRAD_INEXACT_ALGEBRA, set to 1, switch settings of the process on.
+FUNGRAD_READING, FUNGRAD_THREEFRY_PARTITIONABLE and FUNGRAD_ENABLE_X64, set to 0, switch theirs off. FUNGRAD_DEFAULT_DEVICE is the name of a
+device (`fungrad.device`).
 
 FUNGRAD_COMPILE says when kernels are compiled (docs/compiler.md): `background`, once a program has run a few times, which is the default;
 `eager`, before it first runs; or `off`. FUNGRAD_NUM_THREADS is the number of threads that large kernels run on. FUNGRAD_CACHE_DIR is the
@@ -254,13 +255,13 @@ def explain_cache_misses(new_val: bool = True) -> AbstractContextManager[None]:
 def strict_conversions(new_val: bool = True) -> AbstractContextManager[None]:
     """Return a context that reports lines which may cut a derivative or take a wrong branch unnoticed.
 
-    Reported is, as a `StrictConversionWarning` once for each line: ``float(x)``, ``complex(x)``, ``x.item()`` and ``x.tolist()``
-    of what depends on an argument that is differentiated by; and, under every transformation, ``isinstance(x, C)``, class patterns
-    of ``match`` and ``np.isscalar(x)`` where they are false of a tracer and true of what it stands for. To make errors of
+    Each line gets one `StrictConversionWarning`. Under differentiation: ``float(x)``, ``complex(x)``, ``x.item()`` and ``x.tolist()``, if
+    `x` depends on the differentiated arguments. Under every transform: ``isinstance(x, C)``, class patterns of ``match``, and
+    ``np.isscalar(x)``, if they are false for the tracer and true for the array that it stands for. To make errors of
     them: ``warnings.simplefilter("error", fungrad.StrictConversionWarning)``.
 
-    Not seen is what asks nothing of the tracer: ``type(x) is float``, and classes that are not named in the line, such as those in a
-    tuple that an expression makes. ``int(x)`` is not reported, for its derivative is zero; nor is what libraries ask with isinstance.
+    Tests that do not involve the tracer go unseen: ``type(x) is float``, and classes that the line does not name, such as those in a
+    tuple that an expression makes. ``int(x)`` is not reported, for its derivative is zero; nor is isinstance within libraries.
 
     Examples
     --------

@@ -26,6 +26,8 @@ WORDS = 35
 """Most words of a sentence."""
 CLAUSE = re.compile(r"\b(what|of which)\b", re.IGNORECASE)
 """The clauses that stand in heads where a noun should."""
+TABLE = re.compile(r"^\s*={3,}(\s+={3,})+\s*$", re.MULTILINE)
+"""The rule above the columns of a table."""
 LONG_HEAD = f"heads of docstrings over {HEAD} characters"
 NO_NOUN = 'heads with "what" or "of which"'
 LONG_SENTENCE = f"sentences over {WORDS} words"
@@ -78,6 +80,8 @@ def comments(path: Path) -> Iterator[tuple[int, str]]:
 def sentences(text: str) -> Iterator[str]:
     """Yield the sentences of a text, without its examples, tables, and headings of sections."""
     for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )", text):
+        if TABLE.search(block):
+            continue
         if ">>>" in block or re.search(r"^\s*[-=~]{3,}\s*$|^\s*[|{]", block, re.MULTILINE):
             block = "\n".join(re.split(r"^\s*>>>", block, maxsplit=1, flags=re.MULTILINE)[:1])
             block = re.sub(r"^[^\n]*\n\s*[-=~]{3,}\s*$|^\s*[|{].*$", "", block, flags=re.MULTILINE)

@@ -1,4 +1,4 @@
-"""A package of ours stands in for another library: what is imported by that library's name, in this process.
+"""Importing a package of fungrad under the name of another library, in this process.
 
 The package has its modules laid out as the library has them, in a package of their own: of ``library`` and ``ours.modules``,
 ``ours/modules/__init__.py`` is ``library`` and ``ours/modules/numpy.py`` is ``library.numpy``. Each keeps the name that it has

@@ -41,11 +41,11 @@ def is_internal(frame: FrameType) -> bool:
 
 own_files: set[str] = set()
 users_files: set[str] = set()
-"""Files of fungrad's modules, and of others seen recently: a file is compared faster than a module's name."""
+"""Files of fungrad's modules, and of others seen recently: faster to compare than names of modules."""
 
 
 def users_frame(frame: FrameType | None) -> FrameType | None:
-    """Return the innermost frame outside of fungrad, from `frame` outwards; remember the files of all passed."""
+    """Return the innermost frame outside of fungrad, from `frame` outwards; remember their files."""
     while frame is not None and is_internal(frame):
         file = frame.f_code.co_filename
         if file[:1] != "<":  # generated code has no file of its own

@@ -1,8 +1,8 @@
 """Collectives across processes, by two kinds of messages: all to all, and each to each.
 
-Sums and extrema are computed where their parts meet, by NumPy and in the order of the processes. So they are, bit for bit, what
-`vmap` computes of the same parts in one process; any dtype will do; and each element still travels twice at most, as in the
-reductions that MPI has (Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in MPICH, 2005).
+Sums and extrema are computed where their parts meet, by NumPy and in the order of the processes. So they are
+bit for bit those of `vmap` over the same parts in one process, and any dtype will do. Each element still travels twice at most,
+as in MPI's own reductions (Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in MPICH, 2005).
 
 Design: docs/design/17-named-axes-and-processes.md.
 """

@@ -1,7 +1,8 @@
 """Messages from device to device, by NCCL: for CuPy arrays, with a device for each process.
 
-All is put into one stream of the process, apart from those that compute. Of NCCL's operations all devices must have the same order, or they
-wait for each other for ever; so a meeting sends nothing before the one that was begun before it is done, as programs begin theirs in the same order.
+All messages go through one stream of the process, apart from the streams that compute. NCCL deadlocks unless all devices have its
+operations in the same order. Programs begin their collectives in the same order, so a collective sends nothing before the one
+begun before it is done.
 """
 
 from __future__ import annotations

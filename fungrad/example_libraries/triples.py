@@ -1,4 +1,4 @@
-"""What an optimizer of `fungrad.example_libraries.optimizers` is, and how its states are stored."""
+"""The class of the optimizers of `fungrad.example_libraries.optimizers`, and storage of their states."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Array: TypeAlias = Any
 Params: TypeAlias = Any
 """A pytree of parameters."""
 State: TypeAlias = Any
-"""What is remembered of one array, a pytree."""
+"""The state kept for one array of parameters, a pytree."""
 Updates: TypeAlias = Any
 """A pytree of gradients, like the parameters."""
 
@@ -54,7 +54,7 @@ Updates: TypeAlias = Any
 @partial(register_dataclass, data_fields=["packed_state"], meta_fields=["tree_def", "subtree_defs"])
 @dataclass(frozen=True)
 class OptimizerState:
-    """The leaves of what is remembered of each array, the structure of the parameters and those of the leaves.
+    """The state of an optimizer: flattened states of the arrays, their structures, and the parameters'.
 
     Examples
     --------
@@ -103,7 +103,7 @@ Rule: TypeAlias = tuple[Callable[..., Any], Callable[..., Any], Callable[..., An
 
 
 class JoinPoint:
-    """Marks where, in an unpacked state, the parameters end and what is remembered of one array begins.
+    """Mark in an unpacked state: the state of one array, in the place of that array of parameters.
 
     Examples
     --------
@@ -126,7 +126,7 @@ class JoinPoint:
 
 
 def packed(states: list[State], tree_def: Any) -> OptimizerState:
-    """Return the state that consists of what is remembered of each array."""
+    """Return the state of an optimizer, made of the states of its arrays."""
     flat = [trees.flatten(state) for state in states]
     return OptimizerState(
         tuple(tuple(leaves) for leaves, _ in flat), tree_def, tuple(s for _, s in flat)
@@ -134,7 +134,7 @@ def packed(states: list[State], tree_def: Any) -> OptimizerState:
 
 
 def unpacked(state: OptimizerState) -> list[State]:
-    """Return what is remembered of each array."""
+    """Return the state of each array."""
     return [
         trees.unflatten(s, leaves)
         for s, leaves in zip(state.subtree_defs, state.packed_state, strict=True)
@@ -246,7 +246,7 @@ def clip_grads(grad_tree: T, max_norm: Any) -> T:
 
 @public
 def unpack_optimizer_state(opt_state: OptimizerState) -> Any:
-    """Return a state as a tree like the parameters, with a `JoinPoint` for each array; so it can be stored.
+    """Return a state for storage: a tree like the parameters, with a `JoinPoint` for each array.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def unpack_optimizer_state(opt_state: OptimizerState) -> Any:
 
 @public
 def pack_optimizer_state(marked_pytree: Any) -> OptimizerState:
-    """Return the state of what `unpack_optimizer_state` made of it.
+    """Return the state from a tree that `unpack_optimizer_state` has returned.
 
     Parameters
     ----------

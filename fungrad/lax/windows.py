@@ -59,9 +59,8 @@ def reduce_window(
         the identity of `computation`, such as 0 of addition and -inf of the maximum. It takes the dtype of the array.
     computation
         Takes two trees of numbers and returns one: an associative function, whose operands are combined in an
-        order of its choice. Where it is one of addition, multiplication, maximum, minimum and the bitwise and logical
-        operations, as those of `fungrad.lax` and NumPy are, that operation on whole arrays is used, and nothing is
-        counted in for the padding.
+        order of its choice. Sums, products, maxima, minima, and bitwise and logical operations, such as `lax.add` and
+        `np.maximum`, are recognized: they run on whole arrays, and the padding contributes nothing.
     window_dimensions : sequence of ndim int
         Lengths of the windows, 1 for axes that are not reduced.
     window_strides : sequence of ndim int, optional

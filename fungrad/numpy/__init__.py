@@ -98,8 +98,10 @@ _NAMES = {
     "statistics": "average corrcoef cov",
     "vectorizing": "apply_along_axis apply_over_axes vectorize",
 }
-"""The names of each module; it is imported when one of them is asked for, or when a function of NumPy that it has a rule for
-meets a tracer."""
+"""The public names of each module.
+
+A module is imported when one of its names is asked for, or when NumPy's function of that name is called with a tracer.
+"""
 
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 _MODULES = ("fft", "linalg")

@@ -38,10 +38,10 @@ def at(x: Any) -> At:
 
     Notes
     -----
-    The methods take `mode`, which tells what becomes of integers out of bounds in index arrays:
-    "raise" (the default) raises IndexError, when the program runs if not before; "clip" takes the
-    nearest element; "wrap" counts around; "drop" leaves the update out; "fill", of `get`, gives
-    `fill_value` (by default NaN, or for integers the smallest, for unsigned ones the largest).
+    The methods take `mode`, for integers out of bounds in index arrays. "raise" (the default) raises
+    IndexError, when the program runs if not before. "clip" takes the nearest element; "wrap" counts
+    around; "drop" leaves the update out. "fill", of `get`, gives `fill_value`: by default NaN, for
+    signed integers the smallest, for unsigned ones the largest.
     "promise_in_bounds" and the arguments `indices_are_sorted` and `unique_indices` are promises, as in JAX.
 
     Examples

@@ -1,4 +1,4 @@
-"""What is raised where a key of a traced array cannot be."""
+"""Errors for keys that a traced array does not take."""
 
 from __future__ import annotations
 

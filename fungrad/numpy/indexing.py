@@ -1,7 +1,7 @@
 """NumPy indexing of tracers: ``x[key]``, and the array that ``x[key] = values`` would make.
 
-A key is brought to one form, a `Plan` (`index_plan.py`): cut out a region with static slices, arrange its axes so that
-those with index arrays lead, gather, and put the axes of the result where NumPy has them. Reading runs
+A key is brought to one form, a `Plan` (`index_plan.py`), of four steps. Cut out a region with static slices; move axes with
+index arrays to the front; gather; put the axes of the result where NumPy has them. Reading runs
 the plan forwards; writing runs it backwards with the values. Every error is NumPy's own: where a key
 is refused, NumPy is asked what it says about it.
 """
@@ -97,9 +97,8 @@ def setitem_functional(
     """Return the array that `x` would be after ``x[key] = values``; `x` stays as it is.
 
     Something among `x`, `key` and `values` is a tracer. Values are broadcast and cast to the dtype
-    of `x`. With another `kind`, one of "add", "mul", "min" and "max", elements are combined with the
-    values; then index arrays that name an element repeatedly combine it with all values for it, while
-    "set" leaves the last one there.
+    of `x`. The `kind` "set" assigns; of several values for one element, the last one stays.
+    "add", "mul", "min" and "max" combine an element with all values for it.
     """
     if kind not in COMBINE:
         raise ValueError(f"kind is one of {list(COMBINE)}, got {kind!r}")

@@ -173,7 +173,7 @@ def number(x: Any, dtype: np.dtype[Any]) -> Any:
 
 
 CAPTURED: frozenset[type] = frozenset([int, float, np.ndarray])
-"""The types of what `captured` may take."""
+"""The types of operands that `captured` takes."""
 
 
 def captured(primitive: Elementwise, x: Tracer, other: Any) -> Any:

@@ -32,7 +32,7 @@ Updates: TypeAlias = Any
 OptState: TypeAlias = Any
 """Result of `update`: other updates, and the next state."""
 Updated: TypeAlias = tuple[Updates, OptState]
-"""What `update` returns: other updates, and the next state."""
+"""Result of `update`: other updates, and the next state."""
 Schedule: TypeAlias = Callable[[Any], Array]
 """A function from the number of steps so far to a number."""
 Number: TypeAlias = float | np.number[Any] | Array

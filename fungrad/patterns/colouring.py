@@ -1,10 +1,10 @@
-"""Colourings: which columns or rows of a sparse matrix one product can give together, and where each entry is read from.
+"""Colourings of sparse matrices: groups of columns or rows that one product gives together.
 
 After Gebremedhin, Manne and Pothen, *What Color Is Your Jacobian?* (SIAM Review 47, 2005). Two columns that share no row have
 one colour, so that the sum of the columns of a colour has all of their entries apart. In a star colouring of a symmetric
 matrix every path of four vertices has three colours, and each entry stands alone in the row of one of its two vertices.
 Columns and rows together are a star colouring of the graph that joins them. Colours are the bits of integers, so a colouring
-takes time linear in the number of entries.
+takes time linear in the number of entries. A `Colouring` also tells where in the products each entry is read.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ import scipy.sparse as sp
 Indices = np.ndarray[Any, Any]
 
 NONE = -1
-"""The colour of a column or row of which no product is needed."""
+"""The colour of a column or row without entries to read."""
 FEW = 6
 """Colours of columns or rows alone up to which no others are looked for."""
 REVERSE = 1.5
-"""What a vjp takes, in units of a jvp."""
+"""Cost of a vjp, in units of a jvp."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -49,12 +49,12 @@ class Colouring:
 
     @property
     def cost(self) -> float:
-        """What the products take, in units of a jvp."""
+        """Cost of the products, in units of a jvp."""
         return self.counts[0] + REVERSE * self.counts[1]
 
 
 def colouring(pattern: Any, mode: str, symmetric: bool = False) -> Colouring:
-    """Return a colouring of a matrix in CSR format: the cheapest for the mode "auto", else of "columns", "rows" or "both"."""
+    """Return a colouring of a CSR matrix: by "columns", "rows" or "both", or the cheapest for "auto"."""
     if symmetric:
         return _symmetric(pattern)
     if mode == "both":
@@ -125,9 +125,9 @@ def _apart(members: list[list[int]], others: int, order: Sequence[int]) -> list[
 def star_colours(neighbours: list[list[int]], _: int, order: Sequence[int]) -> list[int]:
     """Return a star colouring of a graph without loops.
 
-    Neighbours have different colours, and so have two neighbours of a vertex that is coloured after them. `near` are the colours
-    next to a vertex; `blocked` those of neighbours that have another neighbour of the vertex' own colour: a further vertex of
-    such a colour beside it would end a path of two colours.
+    Neighbours have different colours, and so have two neighbours of a vertex that is coloured after them. `near` holds the colours next
+    to a vertex. `blocked` holds those of neighbours that have another neighbour of the vertex' own colour: one more
+    vertex of such a colour beside it would end a path of two colours.
     """
     n = len(neighbours)
     colours, near, blocked = [NONE] * n, [0] * n, [0] * n

@@ -31,7 +31,7 @@ def hessian_diagonal(
     has_aux: bool = False,
     chunk_size: ChunkSize = None,
 ) -> Callable[..., Any]:
-    """Return the function that computes the diagonal of the Hessian of `fun`, exactly and without the rest.
+    """Return the function that computes the diagonal of the Hessian of `fun`, and nothing else of it.
 
     Two elements of the arguments without a mixed second derivative share a product with the Hessian. So a separable function takes
     one product, a chain two, and a function whose Hessian is dense as many as it has elements.

@@ -96,7 +96,7 @@ def grouped(sets: Sets, groups: np.ndarray[Any, Any], count: int) -> Sets:
 
 
 def everything(sets: Sequence[Sets], size: int) -> Sets:
-    """Return the sets of `size` elements of which each depends on all elements of all operands."""
+    """Return the sets of `size` elements that each depend on all elements of all operands."""
     columns = [np.unique(x.indices) for x in sets if x is not None]
     if not columns or not size:
         return None

@@ -57,8 +57,8 @@ def sparse_jacobian(
         A function of arrays and pytrees of them.
     pattern
         A matrix, dense or one of SciPy's, whose entries are the places where the Jacobian may be non-zero; by default they are
-        found. Entries that are not among these are an error wherever this can be told: where the program does not prove that there
-        are none, a product with a random vector is compared in each call that has values.
+        found. Other entries are an error. Where the program does not prove that there are none, each call that has values
+        compares a product with a random vector.
     argnums, has_aux, holomorphic
         As of `jacfwd`.
     mode
@@ -71,8 +71,8 @@ def sparse_jacobian(
     Returns
     -------
     Callable
-        Takes what `fun` takes. Returns an array of `scipy.sparse` of shape (m, n): a row for each of the m elements of the results and
-        a column for each of the n elements of the arguments, in C order, leaf after leaf. The entries of the pattern are all stored,
+        Takes what `fun` takes. Returns an array of `scipy.sparse` of shape (m, n), for m elements of the results and n elements of the
+        arguments, in C order, leaf after leaf. The entries of the pattern are all stored,
         zeros too. Under `jit`, and wherever something is traced, it is one of `fungrad.scipy.sparse`, whose data are
         traced; what a jitted function returns is SciPy's again.
 
@@ -262,7 +262,7 @@ def _check_arguments(chosen: Any, holomorphic: bool, label: str) -> None:
 
 
 def _matrix(plan: Plan, push: Any, chosen: Any, value: Any, format: str, chunk_size: Any) -> Any:
-    """Return the matrix of which the linear function `push` gives products."""
+    """Return the matrix of the linear function `push`, from its products with vectors."""
     products: list[Any] = []
     trace = trace_of(tree.leaves(push))
     for backward, vectors in enumerate((chosen, value)):

@@ -1,4 +1,4 @@
-"""Plans: the entries of a sparse matrix of derivatives and the products that give them, found once for each program."""
+"""Plans: entries of a sparse matrix of derivatives, and products that give them, kept by program."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def has_no_forward_mode(push: Derivative) -> bool:
 
 
 def _inputs(types: Sequence[ArrayType]) -> Iterator[Known]:
-    """Yield what is known of inputs: each element depends on itself."""
+    """Yield a `Known` for each input, whose elements each depend on themselves."""
     total, start = sum(t.size for t in types), 0
     for t in types:
         yield Known(identity(t.size, total, start))

@@ -54,7 +54,7 @@ class Operands(Protocol):
 
 @functools.singledispatch
 def dependence(primitive: Primitive, given: Operands, results: Sequence[ArrayType]) -> list[Sets]:
-    """Return the index sets of each result, for operands of which at least one has some."""
+    """Return the index sets of each result; at least one operand has some."""
     return [everything(given.sets, t.size) for t in results]
 
 
@@ -85,9 +85,9 @@ def _(primitive: Any, given: Operands, results: Sequence[ArrayType]) -> list[Set
 
 
 def _moved(primitive: Any, given: Operands, indices: Sequence[Any]) -> Sets:
-    """Return the sets where each element of the result is one of an operand's: run on the positions of elements.
+    """Return the sets of a primitive that only moves elements, by running it on their positions.
 
-    The last operands are `indices`. What is added to x, rather than set, is put in an array of nothing first.
+    The last operands are `indices`. Values that are added to x, not set, go into an array without sets first.
     """
     count = len(given.types) - len(indices)
     sizes = [t.size for t in given.types[:count]]
@@ -136,7 +136,10 @@ def _(primitive: Scatter, given: Operands, results: Sequence[ArrayType]) -> list
 
 
 def _cells(shape: Sequence[int], given: Operands, first: int) -> np.ndarray[Any, Any]:
-    """Return numbered cells of an array: along axes whose index, an operand from `first` on, is not known, all is one."""
+    """Return the number of the cell of each element; an axis is one cell if its index is unknown.
+
+    The indices are the operands from `first` on.
+    """
     unknown = [i - first for i in range(first, len(given.types)) if given.peek(i) is None]
     return numbered([1 if a in unknown else n for a, n in enumerate(shape)])
 
@@ -205,7 +208,7 @@ def _(primitive: DotGeneral, given: Operands, results: Sequence[ArrayType]) -> l
 def _positions(
     shape: Sequence[int], names: Sequence[int], among: Sequence[int], lengths: dict[int, int]
 ) -> np.ndarray[Any, Any]:
-    """Return, for each element of an array whose axes are `among`, its position in one of the axes `names`."""
+    """Return, for each element of an array with axes `among`, its position in one with axes `names`."""
     position = np.zeros([1] * len(among), int)
     step = 1
     for name, n in zip(reversed(names), reversed(shape), strict=True):

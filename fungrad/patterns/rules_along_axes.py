@@ -1,4 +1,4 @@
-"""Rules of dependence for what mixes elements along axes: reductions, windows, convolutions, matrices."""
+"""Rules of dependence for primitives along axes: reductions, windows, convolutions, matrices."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _(primitive: AlongAxes, given: Operands, results: Sequence[ArrayType]) -> li
 
 
 def _along(shape: Sequence[int], axis: int, relation: Any) -> Any:
-    """Return the matrix of what a relation between places along one axis is for arrays of a shape."""
+    """Return a relation between places along one axis, extended to arrays of a shape, as a matrix."""
     before, after = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
     inner = sp.kron(relation, sp.eye_array(after, dtype=bool), "csr")
     return sp.kron(sp.eye_array(before, dtype=bool), inner, "csr")

@@ -18,7 +18,7 @@ from fungrad.patterns.index_sets import Sets, TooDense, grouped, stacked, union
 from fungrad.patterns.rules import dependence
 
 STEPS = 4096
-"""Equations of all rounds of a loop up to which each round is gone through by itself; beyond, all rounds are taken for one."""
+"""Most equations, over all rounds, of a loop that is walked round by round; others count as one round."""
 
 
 class DenseError(ValueError):
@@ -33,7 +33,7 @@ class DenseError(ValueError):
 
 @dataclasses.dataclass(slots=True)
 class Known:
-    """What is known of a variable: its index sets, and its value if no input can change it.
+    """Knowledge of a variable: its index sets, and its value if no input can change it.
 
     `origins` are the constants that the value was computed from, by their numbers.
     """
@@ -68,7 +68,7 @@ class Walk:
         self.consulted: frozenset[int] = frozenset()
 
     def through(self, expr: Expr, arguments: Sequence[Known]) -> list[Known]:
-        """Return what is known of the outputs, given the same of the inputs."""
+        """Return the knowledge of the outputs, from that of the inputs."""
         known: dict[int, Known] = {v: Known(value=x) for v, x in expr.constants.items()}
         known.update(zip(expr.inputs, arguments, strict=True))
         for (primitive, inputs, outputs), source in expr.located():
@@ -113,7 +113,7 @@ class Walk:
     def _constants(
         self, primitive: Primitive, operands: Sequence[Known], count: int
     ) -> Sequence[Known]:
-        """Return the results of an equation that no input can change, with their values where these are at hand."""
+        """Return the results of an equation that no input can change, with values if the operands have some."""
         unknown = any(x.value is None for x in operands)
         if unknown or primitive.effect or primitive.axis_names or primitive.holds_programs:
             return [Known() for _ in range(count)]
@@ -178,7 +178,7 @@ class Walk:
 
 
 def _row(x: Known, place: int, count: int) -> Known:
-    """Return what is known of one of the `count` rows of a stacked operand."""
+    """Return the knowledge of one of the `count` rows of a stacked operand."""
     if x.sets is None:
         return Known(value=None if x.value is None else x.value[place], origins=x.origins)
     size = x.sets.shape[0] // count
@@ -187,7 +187,7 @@ def _row(x: Known, place: int, count: int) -> Known:
 
 
 def _any_row(x: Known, count: int) -> Known:
-    """Return what is known of all rows of a stacked operand alike."""
+    """Return the knowledge that holds for every row of a stacked operand."""
     if x.sets is None:
         return Known()
     size = x.sets.shape[0] // count
@@ -195,7 +195,7 @@ def _any_row(x: Known, count: int) -> Known:
 
 
 def _equal(a: Sets, b: Sets) -> bool:
-    """Whether sets are equal, of which the second hold the first."""
+    """Whether sets are equal; `b` includes `a`."""
     return a is b or (a is not None and b is not None and a.nnz == b.nnz)
 
 

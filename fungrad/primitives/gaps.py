@@ -1,4 +1,4 @@
-"""Derivatives of eigenvectors and singular vectors: division by the gaps between values, which may be 0.
+"""Derivatives of eigenvectors and singular vectors: division by gaps between values, even by 0.
 
 Let x be the tangent of the matrix, in the basis of its eigenvectors, and w the eigenvalues. The diagonal of x is the tangent
 of w, and the tangent of eigenvector j has the component x[i, j] / (w[j] - w[i]) along eigenvector i.

@@ -104,7 +104,7 @@ _LOG_PARTITIONS: dict[str, Callable[[Any], Any]] = {
     "categorical": _of_categorical,
     "poisson": _of_poisson,
 }
-"""Whose Hessian is the Fisher matrix of a family by its natural parameters: the covariance of what is observed."""
+"""Log-partition functions of families: the Hessian by natural parameters is the Fisher matrix."""
 
 
 @api_boundary

@@ -124,7 +124,10 @@ class _Cotangents:
                 known[v] = ct if first is None else bind(add, (first, ct))
 
     def pulled(self, primitive: Primitive, ct: Any, inputs: Sequence[int]) -> Sequence[Any]:
-        """Return the cotangents of operands, given those of results; with those so far that the primitive adds to."""
+        """Return the cotangents of operands from those of results.
+
+        A `Collecting` primitive also gets the cotangents so far of some operands, and adds to them.
+        """
         operands = list(map(self.values.__getitem__, inputs))
         if not isinstance(primitive, Collecting):
             return primitive.transpose(ct, *operands)

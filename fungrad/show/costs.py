@@ -171,9 +171,9 @@ def table(fun: Callable[..., Any], *, repeat: int = 3) -> Callable[..., CostTabl
     The equations are those of the simplified program, ``jit(fun).lower(*args).simplified``, each run by a call of NumPy's functions; those of loops and
     branches are listed below them, with the sums of all rounds. Kernels are faster, as they do several at once.
 
-    Numbers of operations are estimates, by shape: one for each element of what an elementwise function gives or a reduction takes,
-    2 m n k for a product of matrices, 2 for each element of a kernel, channel and result of a convolution, 5 n log2 n for a Fourier transform, n log2 n for a
-    sort, and the leading terms of textbooks for factorizations, such as n³/3 for Cholesky's. Views take nothing. What
+    Numbers of operations are estimates, by shape: one for each element that an elementwise function gives or a reduction takes.
+    A product of matrices takes 2 m n k, a convolution 2 for each element of a kernel, channel and result, a Fourier transform 5 n log2 n, and a
+    sort n log2 n. Factorizations take the leading terms of textbooks, such as n³/3 for Cholesky's. Views take nothing. What
     solvers do inside, and rules of one's own that are called back, is timed and not counted.
 
     Examples

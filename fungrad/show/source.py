@@ -56,8 +56,8 @@ def to_source(
     Raises
     ------
     NotImplementedError
-        If the program calls back to Python, runs a solver, or computes with keys of random numbers; if an argument
-        or a result has a node of a class that is neither a tuple, a list nor a dict; if CuPy lacks a function or a dtype.
+        If the program calls back to Python, runs a solver, or computes with keys of random numbers. If an argument
+        or a result has a node of a class other than tuples, lists and dicts. If CuPy lacks a function or a dtype.
     ValueError
         If the function or an argument is called like something that the text uses.
 

@@ -122,10 +122,10 @@ def stages(fun: Callable[..., Any]) -> Callable[..., Stages]:
     Returns
     -------
     Callable
-        Takes what `fun` takes, or `ShapeDtypeStruct` in place of arrays; nothing is run. Returns the `Stages`, each with what it is, how large it is and how
-        long it took to make: ``expression``, what was traced; ``simplified``, with less to compute; ``schedule``, what is
-        called, overwritten and freed; ``code``, the NumPy source of that; ``kernels``, the loops that take the place of calls once it has run a
-        few times; and ``machine code``, these as LLVM's assembly, if llvmlite is installed and there are any. They
+        Takes what `fun` takes, or `ShapeDtypeStruct` in place of arrays; nothing is run. Returns the `Stages`, each with its content, its size and
+        the time that it took to make. ``expression`` is the program as traced; ``simplified`` has less to compute. ``schedule`` has
+        the calls, with results overwritten and freed; ``code`` is the NumPy source of that. ``kernels`` are the loops that replace
+        calls once it has run a few times. ``machine code`` has these as LLVM's assembly, if llvmlite is installed and there are any. They
         print as text, in a notebook folded, and in colour by the method `print` where rich is installed.
 
     Notes

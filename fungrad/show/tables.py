@@ -48,13 +48,13 @@ def safely(show: Callable[[], str], what: Any) -> str:
 
 
 class Printed:
-    """What shows itself as text, by rich in a terminal, and as HTML in a notebook."""
+    """Base of results that print as text, by rich in a terminal, and as HTML in a notebook."""
 
     def __repr__(self) -> str:
         return str(self)
 
     def __rich__(self) -> Any:
-        """Return what rich prints."""
+        """Return the object that rich prints."""
         raise NotImplementedError
 
     def html(self) -> str:

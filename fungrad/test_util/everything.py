@@ -134,9 +134,9 @@ def check_all(
 ) -> None:
     """Check a function under every transform, and under transforms of transforms.
 
-    That is: `check_grads`; second derivatives by forward over reverse mode against those by reverse over reverse mode; `check_vmap` and
-    `check_jit` of the function, of its derivatives and of its second derivatives; derivatives of `vmap` against `vmap` of
-    derivatives; `jit` of `vmap` of the gradient. All programs made on the way are checked (`fungrad.checking`).
+    It runs `check_grads`, and compares second derivatives by forward over reverse mode with those by reverse over reverse mode.
+    `check_vmap` and `check_jit` check the function, its derivatives and its second derivatives. Derivatives of `vmap` are compared with
+    `vmap` of derivatives, and `jit` of `vmap` of the gradient is checked. All programs made on the way are checked (`fungrad.checking`).
 
     Parameters
     ----------

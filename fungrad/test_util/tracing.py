@@ -92,9 +92,8 @@ def assert_trace_count(f: Any, n: int) -> contextlib.AbstractContextManager[None
 def assert_no_retrace(*fs: Any) -> contextlib.AbstractContextManager[None]:
     """Return a context in which no jitted function may be traced again, or made anew.
 
-    The first trace of a function is allowed. An error is each further one, for arguments of other types; one that is good for a
-    single call; and the first trace of a function made at the same line as another that was traced in the block, as with
-    `jit` within a loop.
+    The first trace of a function is allowed. A further one, for arguments of other types, is an error. So is a trace that is good
+    for a single call, and the trace of a second function made at the same line, as `jit` within a loop makes them.
 
     Parameters
     ----------

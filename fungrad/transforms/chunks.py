@@ -20,7 +20,7 @@ from fungrad.transforms.call import as_operand
 ChunkSize: TypeAlias = int | Literal["auto"] | None
 
 SHARE = 4
-"""What part of the memory that is free a chunk may take, when it is to find its size itself: one in so many."""
+"""A chunk of size "auto" takes at most one in so many of the bytes that are free."""
 DEFAULT = 1 << 30
 """Bytes that are taken to be free where the system does not tell."""
 
@@ -47,7 +47,7 @@ def in_chunks(
     out_axes: Any,
     label: str,
 ) -> Any:
-    """Return what `vmap` does of a function, computed in chunks.
+    """Return the result of `vmap` of a function, computed in chunks.
 
     Where something is traced, the chunks are the steps of a loop in the program. Else each is a call of `vmap`, so that the
     function's Python may look at values.
@@ -88,7 +88,7 @@ def _placed(x: Any, axis: int | None) -> Any:
 
 
 def _fitting(label: str, of_row: Callable[..., Any], xs: Sequence[Any]) -> int:
-    """Return how many calls a share of the free memory has room for, by what one call holds at most."""
+    """Return how many calls fit into a share of the free memory, by the peak memory of one."""
     from fungrad.compile.lower import Program
     from fungrad.compile.peak import peak
     from fungrad.core.types import type_of

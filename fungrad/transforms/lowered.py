@@ -149,7 +149,7 @@ class Lowered(_OfOneType):
 
     @property
     def decisions(self) -> tuple[str, ...]:
-        """The decisions about kernels, with their reasons, one for each library of arrays that the program has run with."""
+        """The decisions about kernels and their reasons, one for each array library the program ran with."""
         return tuple(self._program.decisions)
 
     @property

@@ -52,7 +52,10 @@ class Laplace(NamedTuple):
         return elements.tree(fnp.sqrt(fnp.diagonal(self.covariance)))
 
     def sample(self, count: int, seed: int = 0) -> Any:
-        """Return parameters that are drawn, along a new axis 0 of each leaf; `seed` is that of `numpy.random.default_rng`."""
+        """Return `count` samples of the parameters, along a new axis 0 of each leaf.
+
+        `seed` is that of `numpy.random.default_rng`.
+        """
         from fungrad.transforms.vmap import vmap
 
         elements = Elements(self.mode, "sample", "parameters")

@@ -24,7 +24,7 @@ METHODS = ("linear", "quadratic", "sampling")
 
 
 class Propagated(NamedTuple):
-    """The mean and the covariance of what a function returns.
+    """The mean and the covariance of the results of a function.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ def propagate(
     seed: int = 0,
     chunk_size: ChunkSize = None,
 ) -> Callable[..., Any]:
-    """Return the function that propagates the covariance of arguments to what `fun` makes of them.
+    """Return the function that propagates the covariance of arguments to the results of `fun`.
 
     Parameters
     ----------
@@ -82,8 +82,8 @@ def propagate(
     Returns
     -------
     Callable
-        ``propagated(*args, covariance)``: takes what `fun` takes and, last, the covariance of the uncertain arguments: a matrix of shape
-        (n, n), for their n elements in C order, leaf after leaf, or, where these are independent, variances of the structure and shapes
+        ``propagated(*args, covariance)``. The last argument is the covariance of the uncertain arguments: a matrix of shape (n, n), for their
+        n elements in C order, leaf after leaf. If these are independent, it may be their variances, of the structure and shapes
         of the argument. Returns a pair `value`, `covariance`, whose `std` are standard deviations.
 
     Raises

@@ -19,7 +19,7 @@ from fungrad.transforms.call import as_operand
 
 OUTSIDE = "new_box"
 MAPPINGS: dict[type, Callable[..., Any]] = {}
-"""Makers of boxes, by the classes of values: those of libraries are asked whether a value may be differentiated."""
+"""Makers of boxes, by class of value; libraries register theirs for values to differentiate by."""
 
 
 def getval(x: Any) -> Any:
@@ -89,7 +89,7 @@ trace_stack = TraceStack()
 
 
 class Boxes(tuple[Any, ...]):
-    """The boxes of what is in a tuple or list: a tuple, of the trace of all of them."""
+    """A tuple of the boxes of the elements of a tuple or list; `_trace` is that of all of them."""
 
     _trace: Any
 

@@ -34,8 +34,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
 class OptimizeResults(NamedTuple):
     """Result of a minimization.
 
-    `status` is 0 where it has converged, 1 after `maxiter` steps, 3 where no step leads down, 5 where the first value is NaN and
-    -1 where later ones are; of L-BFGS 2 after `maxfun` values, 4 where values differ by no more than `ftol`, and 5 where no step leads down.
+    `status` is 0 if it has converged, 1 after `maxiter` steps, 3 if no step leads down, 5 if the first value is NaN, and
+    -1 if a later one is. L-BFGS has 2 after `maxfun` values, 4 if values differ by at most `ftol`, and 5 if no step leads down.
     `hess_inv` is the estimate of BFGS; where something is traced it is exact.
     """
 

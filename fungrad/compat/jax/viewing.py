@@ -17,7 +17,7 @@ def viewing(plainly: Callable[..., Any]) -> Callable[..., Any]:
     """Return the method of tracers; `plainly` is NumPy's, for classes of arrays."""
 
     def view(self: Tracer, dtype: Any = None, type: Any = None) -> Any:
-        """Return the elements' bytes as elements of `dtype`, along the last axis; complex numbers are pairs of real ones."""
+        """Return the bytes along the last axis as elements of `dtype`; a complex number is two real ones."""
         if dtype is None or (isinstance(dtype, builtin_type) and issubclass(dtype, np.ndarray)):
             return plainly(self)
         wanted = np.dtype(dtype_of(dtype, "view"))

@@ -50,9 +50,9 @@ def ctc_loss_with_forward_probs(
     loss : array
         Of shape (B,); NaN where a label is no class.
     log_alpha_blank, log_alpha_label : array
-        The logarithms of the probabilities that after frame `t` the first `n` labels have been said, and, of the first,
-        the last frame was blank or, of the second, the label `n` itself: of shapes (T, B, N + 1) and (T, B, N), in
-        float32 at least. The last frame of the first is the sum of both, however it ended.
+        Logarithms of the probabilities that the first `n` labels have been said after frame `t`, and that this frame was
+        blank (the first), or was the label `n` (the second). Shapes (T, B, N + 1) and (T, B, N), in float32 at
+        least. The last frame of the first is the sum of both, however it ended.
 
     Raises
     ------
