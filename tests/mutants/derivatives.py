@@ -56,8 +56,8 @@ MUTANTS = (
     Mutant(
         "transpose-term-lost",
         "fungrad/rewrite/transpose.py",
-        "cts[v] = ct if known is None else bind(add, (known, ct))",
-        "cts[v] = ct",
+        "known[v] = ct if first is None else bind(add, (first, ct))",
+        "known[v] = ct",
         "of the cotangents of a variable that is read twice the last one alone is kept",
         ("tests/transforms/test_autodiff.py", "tests/test_primitives.py"),
     ),
