@@ -65,11 +65,11 @@ class OfMatrices(Primitive):
         first = types[0]
         if any(t.ndim < 2 or t.shape[:-2] != first.shape[:-2] for t in types):
             raise ValueError(
-                f"{self.name} takes stacks of matrices of one shape, got {type_list(types)}"
+                f"{self.name} takes operands with at least 2 axes and equal leading axes, got {type_list(types)}"
             )
         if any(t.dtype != first.dtype or not t.inexact for t in types):
             raise TypeError(
-                f"{self.name} takes real or complex matrices of one dtype, got {type_list(types)}"
+                f"{self.name} takes floating-point or complex matrices of one dtype, got {type_list(types)}; convert them with astype"
             )
         return first.shape[:-2]
 

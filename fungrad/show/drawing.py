@@ -183,7 +183,9 @@ def graph(
     """
     check_callable(fun, "graph")
     if most < 1:
-        raise ValueError(f"graph: most is how many nodes are drawn, a positive number; got {most}")
+        raise ValueError(
+            f"graph: most is the largest number of nodes to draw, at least 1; got {most}"
+        )
     if depth < 0:
         raise ValueError(f"graph: depth is a number of levels, 0 or more; got {depth}")
 

@@ -98,7 +98,7 @@ def read(file: BinaryIO) -> tuple[list[Any], list[np.ndarray[Any, Any]]]:
     file.seek(max(size - _END, 0))
     end = file.read()
     if not end.startswith(MARK) or len(end) != _END:
-        raise CheckpointError("is no checkpoint, or its end is missing")
+        raise CheckpointError("is no checkpoint of fungrad, or was cut off: its end is missing")
     if _digest(file, size - 64) != end[-64:]:
         raise CheckpointError("is damaged: its SHA-256 is not the one written at its end")
     with zipfile.ZipFile(file) as archive:
@@ -109,7 +109,9 @@ def read(file: BinaryIO) -> tuple[list[Any], list[np.ndarray[Any, Any]]]:
             raise CheckpointError("is damaged: its tree.json is not that of a tree")
         arrays = declared(described["nodes"])
         if set(members) != {_TREE, *(f"{i}.npy" for i in range(len(arrays)))}:
-            raise CheckpointError("is damaged: its arrays are not those of its tree.json")
+            raise CheckpointError(
+                "is damaged: arrays are missing or too many, compared with its tree.json"
+            )
         own = described["longdouble"] == np.finfo(np.longdouble).nmant
         return described["nodes"], [
             _read_array(archive, members[f"{i}.npy"], dtype, shape, own)
@@ -143,14 +145,18 @@ def _read_array(
         dtype, order, header_shape = _header(member)
         length = info.file_size - member.tell()
         if list(header_shape) != shape or math.prod(header_shape) * dtype.itemsize != length:
-            raise CheckpointError(f"has an array {info.filename} of another shape than it says")
+            raise CheckpointError(
+                f"is damaged: the shape or size of its array {info.filename} contradicts its tree.json"
+            )
         if not own and _is_extended(dtype):
             raise CheckpointError(
-                f"has an array {info.filename} of extended precision, in which numbers have other bits on this machine"
+                f"has an array {info.filename} of extended precision, whose format differs on this machine; save it as float64"
             )
         shown = _named(dtype_name, dtype)
         if shown.name != dtype_name:
-            raise CheckpointError(f"has an array {info.filename} of another dtype than it says")
+            raise CheckpointError(
+                f"is damaged: the dtype of its array {info.filename} contradicts its tree.json"
+            )
         memory = np.empty(length, np.uint8)
         filled = 0
         while chunk := member.read(_CHUNK):  # which checks the CRC at the end

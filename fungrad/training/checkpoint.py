@@ -232,7 +232,7 @@ def _read(
 
 @contextlib.contextmanager
 def _reading(path: Any) -> Iterator[None]:
-    """Turn errors in a file's contents into those of a checkpoint, with its name."""
+    """Turn errors in the contents of a file into CheckpointError with the name of the file."""
     try:
         yield
     except CheckpointError as error:

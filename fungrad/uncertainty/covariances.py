@@ -61,16 +61,20 @@ class Elements:
         if type(given) is Tracer:
             return
         if kind_of(given.dtype) not in "fiu":
-            raise TypeError(f"at {here()}\n{self.label}: a covariance is real, got {given.dtype}")
+            raise TypeError(
+                f"at {here()}\n{self.label}: a covariance is real, got {given.dtype}: pass its real part, or that of the real and imaginary parts as one real vector"
+            )
         if np.any(variances < 0):
             least = float(np.min(variances))
             raise ValueError(
-                f"at {here()}\n{self.label}: variances are not negative, and the least of these is {least}"
+                f"at {here()}\n{self.label}: variances must not be negative, and the least of these is {least}; pass squares of standard deviations"
             )
         if given.ndim == 2 and given is not variances:
             scale = float(abs(given).max()) if given.size else 0.0
             if np.any(np.abs(given - given.T) > 1e-6 * scale):
-                raise ValueError(f"at {here()}\n{self.label}: the covariance is not symmetric")
+                raise ValueError(
+                    f"at {here()}\n{self.label}: the covariance is not symmetric; pass (C + C.T) / 2 if rounding is the cause"
+                )
 
 
 def _array(x: Any) -> Any:

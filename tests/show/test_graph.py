@@ -699,7 +699,7 @@ def test_errors():
     with pytest.raises(TypeError, match="graph takes a function, not 3"):
         graph(3)
     with pytest.raises(
-        ValueError, match="most is how many nodes are drawn, a positive number; got 0"
+        ValueError, match="most is the largest number of nodes to draw, at least 1; got 0"
     ):
         graph(fnp.sin, most=0)
     with pytest.raises(ValueError, match="depth is a number of levels, 0 or more; got -1"):

@@ -147,7 +147,7 @@ def test_chunks(method, chunk_size):
         (lambda: fg.propagate(np.sin)(MEAN), "is called with the arguments of the function and a covariance"),
         (lambda: fg.propagate(np.sin)(MEAN, np.eye(2)), r"(?s)test_propagation.*matrix of shape \(3, 3\), .* got \(2, 2\)"),
         (lambda: fg.propagate(np.sin)(MEAN, {"a": 1.0}), "got a tree"),
-        (lambda: fg.propagate(np.sin)(MEAN, -COVARIANCE), "variances are not negative, and the least of these is -0"),
+        (lambda: fg.propagate(np.sin)(MEAN, -COVARIANCE), "variances must not be negative, and the least of these is -0"),
         (lambda: fg.propagate(np.sin)(MEAN, np.eye(3) + np.eye(3, 3, 1)), "the covariance is not symmetric"),
         (lambda: fg.propagate(np.sin)(np.arange(3), np.eye(3)), "int64"),
         (lambda: fg.propagate(lambda x: x > 0)(MEAN, COVARIANCE), "results must be real floats, got bool"),

@@ -113,7 +113,7 @@ def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> 
 def solve_sylvester(A: Any, B: Any, C: Any, *, method: str = "schur", tol: float = 1e-8) -> Any:
     """Return the solution X of ``A X + X B = C``; NaN if it is not unique, told by `tol`."""
     if method not in ("schur", "eigen"):
-        raise ValueError(f"solve_sylvester: method is 'schur' or 'eigen', got {method!r}")
+        raise ValueError(f"solve_sylvester: method must be 'schur' or 'eigen', got {method!r}")
     a, b, c = map(_matrix, (A, B, C))
     sums = linalg.eigvals(a)[..., :, None] + linalg.eigvals(b)[..., None, :]
     single = fnp.all(fnp.abs(sums) >= tol, axis=(-2, -1), keepdims=True)

@@ -114,7 +114,7 @@ class _Call:
                 if (x.shape, x.dtype) != (tuple(result.shape), np.dtype(result.dtype)):
                     raise ValueError(
                         f"input_output_aliases={{{source}: {i}}}: the input is {x.dtype.name}{[*x.shape]}, the output "
-                        f"{np.dtype(result.dtype).name}{[*result.shape]}; they have to be alike"
+                        f"{np.dtype(result.dtype).name}{[*result.shape]}; both must have one shape and dtype"
                     )
                 return x
         return uninitialized(result.shape, result.dtype)

@@ -140,12 +140,14 @@ class While(Pushing):
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
         raise MissingRuleError(
-            "reverse-mode differentiation of a while_loop, or of a fori_loop with traced bounds, would have to "
-            f"keep every step of a loop of unknown length; the loop is at {place_of_use()}. Use scan, or "
-            "fori_loop with bounds that are Python integers, and a condition inside of it to leave the carry "
-            "as it is once done; if the loop solves an equation, custom_linear_solve where that is linear, as it is in the "
-            "tangent_solve of custom_root, and else custom_root; forward mode (jvp, jacfwd); or call the function without "
-            "jit, where the loop is run by Python unless a solver has traced it."
+            "reverse mode cannot differentiate a while_loop, or a fori_loop with traced bounds: the number of steps to keep "
+            f"is unknown. The loop is at {place_of_use()}. Choose one: "
+            "(1) scan, or fori_loop with bounds that are Python integers, for the largest number of steps, with "
+            "where(done, carry, new) in its body; "
+            "(2) custom_root if the loop solves an equation, or custom_linear_solve if that is linear, as in the "
+            "tangent_solve of custom_root; "
+            "(3) forward mode: jvp, jacfwd; "
+            "(4) call the function without jit: Python then runs the loop, unless a solver has traced it."
         )
 
     def smaller(self, used: Sequence[bool]) -> Pruned:

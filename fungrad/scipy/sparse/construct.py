@@ -54,7 +54,9 @@ def _format(name: str, example: str) -> Function:
             return theirs(arg1, shape, dtype, copy, **shown)
         made = _of_parts(arg1, shape, format) if type(arg1) is tuple else as_sparse(arg1, format)
         if shape is not None and tuple(shape) != made.shape:
-            raise ValueError(f"{name}: a matrix of shape {made.shape} has not the shape {shape}")
+            raise ValueError(
+                f"{name}: shape={shape} does not fit the matrix, whose shape is {made.shape}; leave shape out, or pass that one"
+            )
         made = SparseArray(made._data, made.structure, format, kind)
         return made if dtype is None else made.astype(dtype)
 
