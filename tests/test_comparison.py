@@ -151,10 +151,10 @@ CLAIMS = {
     "`x[i] = v`": ("yes, views too", assignment),
     "compiled": ("to calls of NumPy's, then kernels of LLVM", compiled),
     "first call waits for it": ("no", waiting),
-    "GPU, TPU": ("GPU by CuPy: fused kernels, and one call after another", accelerators),
+    "GPU, TPU": ("GPU, with CuPy: fused elementwise kernels, else one CuPy call per operation", accelerators),
     "several devices, several machines": ("processes over MPI, tried on one machine; from GPU to GPU by NCCL, tried on one GPU", machines),
     "default floats": ("double, as in NumPy", floats),
-    "libraries built on it": ("[JAX's, many of them](coming_from_jax.md)", libraries),
+    "libraries built on it": ("[many of JAX's](coming_from_jax.md)", libraries),
     "first release": ("not yet", release),
 }  # fmt: skip
 
