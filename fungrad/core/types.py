@@ -199,12 +199,12 @@ def is_half(dtype: np.dtype[Any]) -> bool:
 
 
 def check_numbers(name: str, types: Iterable[ArrayType]) -> None:
-    """Raise TypeError where a function that computes is given keys of random numbers."""
+    """Raise TypeError if one of the operands of a function that computes holds random keys."""
     for t in types:
         if is_key(t.dtype):
             raise TypeError(
-                f"{name} computes with numbers, and an operand of type {t} holds keys of random numbers, which are only moved, "
-                "chosen and drawn from. fungrad.random.key_data(keys) has their words, to be compared or printed."
+                f"{name} computes with numbers, but an operand of type {t} holds keys of random numbers. Keys can be "
+                "split, indexed, drawn from and compared with keys of one kind. Numbers are their words: fungrad.random.key_data(keys)."
             )
 
 

@@ -131,7 +131,7 @@ def _members(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
             raise CheckpointError(f"has a member {info.filename!r} that overlaps with others")
     by_name = {info.filename: info for info in members}
     if len(by_name) != len(members) or _TREE not in by_name:
-        raise CheckpointError("has no tree.json, or two members of one name")
+        raise CheckpointError("is damaged: it has no tree.json, or two members of one name")
     if by_name[_TREE].file_size > _LARGEST_TREE:
         raise CheckpointError(f"has a tree.json of {by_name[_TREE].file_size} bytes")
     return by_name

@@ -108,10 +108,12 @@ def _checked(
     check_equal_shapes("ctc_loss", labels=labels, label_paddings=absent)
     if type_of(frames).shape != shape[:2]:
         raise ValueError(
-            f"nn.ctc_loss: logit_paddings must be {shape[:2]}, got {type_of(frames).shape}"
+            f"nn.ctc_loss: logit_paddings must have the shape (batch, frames) = {shape[:2]}, got {type_of(frames).shape}"
         )
     if not 0 <= operator.index(blank_id) < shape[2]:
-        raise ValueError(f"nn.ctc_loss: blank_id is {blank_id}, but there are {shape[2]} classes")
+        raise ValueError(
+            f"nn.ctc_loss: blank_id is {blank_id}, but must be from 0 to {shape[2] - 1}, as there are {shape[2]} classes"
+        )
     return labels, absent != 0, frames
 
 
