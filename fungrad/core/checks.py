@@ -1,4 +1,4 @@
-"""Checks of values at run time, and who hears of one that fails."""
+"""Checks of values at run time: a failure is raised, or collected by an enclosing `collecting` block."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _collector = state_variable("collector", _NOBODY)
 
 @contextlib.contextmanager
 def collecting(kinds: frozenset[str]) -> Iterator[list[Exception]]:
-    """Context in which failures of `kinds` are put into the list that it gives, and the run goes on."""
+    """Context that yields a list and collects failures of `kinds` there, while the run goes on."""
     collector = _Collector(kinds, [], _collector.get())
     with holding(_collector, collector):
         yield collector.failures
@@ -52,12 +52,12 @@ def _collector_of(kind: str) -> _Collector | None:
 
 
 def is_collected(kind: str) -> bool:
-    """Whether somebody collects failures of a kind."""
+    """Whether an enclosing block collects failures of a kind."""
     return _collector_of(kind) is not None
 
 
 def report(kind: str, failure: Exception) -> None:
-    """Raise `failure`, or leave it with whoever collects those of its kind."""
+    """Raise `failure`, or add it to the innermost list that collects its kind."""
     collector = _collector_of(kind)
     if collector is None:
         raise failure

@@ -1,7 +1,7 @@
-"""The open trace that records an operation: the operands' highest, or an open branch.
+"""Choice of the trace that records an operation: the highest among the operands', or an open branch.
 
-A branch is a function that may not be run, such as the body of a loop. What it computes of tracers of enclosing
-traces, or of constants alone, must not be computed for another: it is recorded in the branch as well.
+A branch is a traced function that may never run, such as the body of a loop. An operation in it is recorded in the branch
+even if its operands are constants or tracers of enclosing traces, as it must not run when the branch does not.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ new_level = itertools.count(1).__next__
 """Return the level of a new trace. Levels are never reused, so a later trace is above earlier ones."""
 
 evaluated_now = state_variable("evaluating", (sys.maxsize, sys.maxsize))
-"""Level of the trace being evaluated, and a level between traces opened before and since.
+"""Level of the trace being evaluated, and a level between traces opened before that and since.
 
-Branches that were opened after that trace, but before its evaluation, do not record what this computes. Others do: those
-of functions that are called back from it, and of the threads and tasks that these start, which keep its value for good.
+A branch that was opened after that trace, but before its evaluation, does not record operations of the evaluation. Branches opened
+since do: those of functions called back from it. Threads and tasks started there keep this value for good.
 """
 
 
 tentative = state_variable("tentative", False)
-"""Whether running code may be given up and traced instead; an effect, which would repeat, ends it."""
+"""Whether running code may be abandoned and traced instead; an effect ends this, as it would repeat."""
 
 
 class GivenUp(BaseException):
@@ -41,7 +41,7 @@ def evaluating(trace: Recorder) -> holding[tuple[int, int]]:
 
 
 def passed_over(branch: Recorder) -> bool:
-    """Whether the running computation belongs to an evaluation that an open branch is not part of."""
+    """Whether the running operation belongs to an evaluation outside of an open branch."""
     evaluated, since = evaluated_now.get()
     return evaluated < branch.level < since
 
@@ -71,7 +71,7 @@ def without_values() -> Recorder | None:
 def stage() -> Recorder | None:
     """Return the trace that records computation on constants; None if it runs at once.
 
-    It is recorded within branches, which may never run. Traces with values take no part: they run what they record.
+    Branches record it, as they may never run. Traces with values do not: they run their equations anyway.
     """
     trace = without_values()
     if trace is None or not trace.staged or passed_over(trace):
@@ -80,13 +80,13 @@ def stage() -> Recorder | None:
 
 
 def lifted(value: Any) -> Any:
-    """Return an array as a tracer, where constants are staged; a tracer stays of its own trace."""
+    """Return an array as a tracer where constants are staged; a tracer is returned as it is."""
     trace = None if type(value) is Tracer else stage()
     return value if trace is None else trace.lift(value)
 
 
 def leaked(trace: Recorder, operands: Sequence[Any]) -> LeakedTracerError:
-    """Return the error for the use of a tracer of a trace after that was closed."""
+    """Return the error for the use of a tracer after its trace was closed."""
     mine = [x for x in operands if type(x) is Tracer and x._owner is trace]
     culprit = min(mine, key=lambda x: x._variable)  # later ones were made just now
     origin = trace.origin(culprit._variable)

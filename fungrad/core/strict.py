@@ -1,8 +1,8 @@
-"""Lines that cut a derivative or mistake a tracer.
+"""Warnings of lines that cut a derivative or mistake a tracer.
 
-A number made of a tracer (``float(x)``) is a constant, and a tracer is no instance of ``np.ndarray``: both are as they should be, and
-both can be a mistake that no error shows. Where nothing is left of a derivative, the line is told; where all such lines
-are asked for, each is.
+``float(x)`` of a tracer is a constant, and a tracer is no instance of ``np.ndarray``. Both are right, and both can be a mistake that no
+error shows. If a derivative is zero because of such a line, the warning names it. With the setting
+`strict_conversions` each such line is reported.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from fungrad.core.types import ArrayType
 
 
 def _report(message: str) -> None:
-    """Warn of the user's line that is running, once for each."""
+    """Warn of the user's line that is running, once per line."""
     frame, _ = user_frame()
     if frame is not None:
         warn_of_line(message, frame.f_code, frame.f_lineno, frame.f_globals)
 
 
 def warn_of_line(message: str, code: CodeType, line: int, scope: dict[str, Any]) -> None:
-    """Warn of a line of a module's, once."""
+    """Warn of a line of a module, once."""
     registry = scope.setdefault("__warningregistry__", {})
     name = scope.get("__name__")
     warnings.warn_explicit(message, StrictConversionWarning, code.co_filename, line, name, registry)
 
 
 def note_conversion(trace: Recorder, variable: int, what: str) -> None:
-    """Note the line that makes a number of a variable with a tangent; warn if asked to.
+    """Record the line that makes a number of a variable with a tangent; warn if the setting is on.
 
     `what` is ``float(...)`` or ``.item()``, say.
     """
@@ -65,7 +65,7 @@ def note_conversion(trace: Recorder, variable: int, what: str) -> None:
 
 
 _MOST_CUTS = 100
-"""The lines that are noted for a trace."""
+"""Most lines that are recorded for a trace."""
 
 
 def cut(happens: str, what: str) -> str:
@@ -113,7 +113,7 @@ def report_isinstance(type_: ArrayType, frame: FrameType) -> None:
 
 
 def _without_transformation(type_: ArrayType) -> list[Any]:
-    """Return values of the classes that an array of a type could be an instance of."""
+    """Return sample values of the classes that an untraced value of a type could have."""
     zero = np.zeros(type_.shape, type_.dtype) if type_.size < 1 << 10 else np.zeros((), type_.dtype)
     if type_.shape:
         return [zero if zero.ndim else zero[None]]
@@ -121,7 +121,7 @@ def _without_transformation(type_: ArrayType) -> list[Any]:
 
 
 def _classes(frame: FrameType, names: Sequence[str]) -> list[tuple[str, type]]:
-    """Return the classes of numbers and arrays that `names` are in a frame."""
+    """Return the classes that `names` refer to in a frame, with their names as written."""
     classes = []
     for name in names:
         value = find(frame, name)

@@ -39,10 +39,10 @@ def slide(
     stride: int,
     dilation: int,
 ) -> Arrays:
-    """Return an associative operation's result in each window, the first element on the left.
+    """Return the result of an associative operation over each window, with earlier elements on the left.
 
-    `combine` takes and returns as many arrays as there are `xs`. Few windows are folded, element by
-    element; where they overlap much, each is put together of windows of 1, 2, 4, ... elements.
+    `combine` takes and returns as many arrays as there are `xs`. Windows that overlap little are reduced element by
+    element. If they overlap much, each is combined from windows of 1, 2, 4, ... elements.
     """
     n = xs[0].shape[axis]
     count = fitting(n, length, stride, dilation)
@@ -68,7 +68,7 @@ def slide(
 def kept(xp: Any, mask: Any, x: Any) -> Any:
     """Return x where the mask is true, and 0 elsewhere.
 
-    By bits: `np.where` branches on each element, which takes ten times as long where it cannot be guessed.
+    It masks bits: `np.where` branches on each element, which takes ten times as long if branches are mispredicted.
     """
     if not target_of(xp).on_host or x.itemsize > 8:
         return xp.where(mask, x, x.dtype.type(0))
@@ -96,7 +96,7 @@ class Windows(AlongAxes):
         return fitting(x.shape[self.axis], self.length, self.stride, self.dilation)
 
     def taps(self, x: Any, count: int) -> list[Any]:
-        """Return as views the first element of each window, the second, ..."""
+        """Return views: of the first element of each window, of the second, and so on."""
         starts = range(0, self.length * self.dilation, self.dilation)
         return [every(x, self.axis, start, count, self.stride) for start in starts]
 
@@ -172,9 +172,9 @@ class WindowMin(Extremum):
 
 @primitive
 class FindInWindow(Windows):
-    """Which element of a window of the first operand is the first that equals one of the second.
+    """Index, in each window of the first operand, of the first element equal to that of the second.
 
-    Where there is a NaN, it is the first NaN.
+    In a window with NaN, it is the index of the first NaN.
     """
 
     differentiable = False
@@ -198,7 +198,7 @@ class FindInWindow(Windows):
 
 @primitive
 class PickInWindow(Windows):
-    """The element of each window that the second operand tells. Transposes to `PutInWindow`."""
+    """The element of each window at the index in the second operand. Transposes to `PutInWindow`."""
 
     linear = (0,)
 
@@ -223,7 +223,7 @@ class PickInWindow(Windows):
 
 @primitive
 class PutInWindow(Windows):
-    """Add each element to the one of its window, in `n` zeros, that the second operand tells."""
+    """Add each element, in `n` zeros, at the index in its window given by the second operand."""
 
     n: int
 

@@ -24,9 +24,9 @@ Typed = tuple[tree.TreeDef, tuple[ArrayType, ...]]
 
 @dataclasses.dataclass(frozen=True)
 class Linear:
-    """A linear program between trees: of tangents, or of cotangents.
+    """A linear program between trees: from tangents to tangents, or from cotangents to cotangents.
 
-    `moving` are the positions of the results that depend on what is differentiated by.
+    `moving` are the positions of the results of the function that depend on the differentiated arguments.
     """
 
     label: str
@@ -35,7 +35,7 @@ class Linear:
     arguments: Typed
     results: Typed
     order: tree.KeyOrder
-    """Of the keys of dicts in arguments and results, which a caller can tell apart."""
+    """The order of keys of dicts in arguments and results: equal trees may differ in it."""
     xp: ModuleType
     # The trace itself would keep all values alive.
     sources: Sequence[Source | None] = dataclasses.field(compare=False)
@@ -43,12 +43,12 @@ class Linear:
     """Program that computed the residuals, and its number of captured inputs; None if unknown."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle without the places in the user's code, and the array library by its name."""
+        """Pickle all but the lines of the user's code; the array library is pickled as its name."""
         fields = (self.label, self.program, self.moving, self.arguments, self.results, self.order)
         return _loaded, (self.xp.__name__, *fields)
 
     def leaves(self, x: Any, expected: Typed, what: str) -> list[Any]:
-        """Return the leaves of `x` of inexact type; raise if `x` is not as `expected`."""
+        """Return the leaves of `x` of inexact type; TypeError if its structure or types are not `expected`."""
         leaves, structure = tree.flatten(x)
         if structure != expected[0]:
             raise TypeError(
@@ -89,7 +89,7 @@ class Kept:
 class Pullback(Kept):
     """Result of `vjp`: a function from a cotangent of the result to cotangents of the arguments.
 
-    It is a pytree whose leaves are what it keeps of the computation.
+    It is a pytree whose leaves are the residuals.
     """
 
     __slots__ = ()
@@ -107,7 +107,7 @@ class Pullback(Kept):
         return tuple(tree.unflatten(structure, results))
 
     def without_integers(self, ct: Any) -> Any:
-        """Return a cotangent with `float0` zeros in place of numbers for integers, which JAX ignores."""
+        """Return a cotangent with `float0` zeros for integer results, whose cotangents JAX ignores."""
         structure, types = self._how.results
         leaves, given = tree.flatten(ct)
         if given != structure or all(t.inexact for t in types):
@@ -127,7 +127,7 @@ class Pullback(Kept):
 class Derivative(Kept):
     """Result of `linearize`: a function from tangents of the arguments to that of the result.
 
-    It is a pytree whose leaves are what it keeps of the computation.
+    It is a pytree whose leaves are the residuals.
     """
 
     __slots__ = ()

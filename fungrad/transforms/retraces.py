@@ -1,6 +1,6 @@
 """Warnings about repeated tracing: ``jit`` within a loop, and arguments that change in each call.
 
-They cost nothing where a program is found: traces alone are counted.
+Only traces are counted, so calls whose program is known cost nothing.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from fungrad.transforms.entry import Programs
 from fungrad.transforms.explain import Signature, code_of, explanation
 
 MANY = 200
-"""The number of traces that is taken for a mistake."""
+"""Traces of one function, or functions made by one line, from which on it is a mistake."""
 
 _TRACING = frozenset(["core", "compat", "compile", "lax", "numpy", "programs", "transforms"])
-"""The packages of fungrad's that call a jitted function because the user does."""
+"""The packages of fungrad whose frames stand between the user's call and the jitted function."""
 
 _made: weakref.WeakKeyDictionary[CodeType, Counter[tuple[str, int]]] = weakref.WeakKeyDictionary()
-"""Number of jitted functions first traced per code object, by the user's calling line."""
+"""Number of jitted functions first traced, by code object and by the user's calling line."""
 
 
 def note_trace(
@@ -65,7 +65,7 @@ def _note_made(fun: Callable[..., Any], label: str) -> None:
 
 
 def is_ours() -> bool:
-    """Whether fungrad itself calls the jitted function, as in a minimizer: no fault of the user's."""
+    """Whether fungrad itself, such as a minimizer, calls the jitted function: no fault of the user's."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         package, _, rest = str(frame.f_globals.get("__name__")).partition(".")
