@@ -17,7 +17,7 @@ from fungrad.programs.loops.cond import choose
 from fungrad.reading.forms import form
 from fungrad.reading.registry import UNBOUND
 from fungrad.reading.sites import NotRecorded, Site
-from fungrad.reading.strict import EXIT, body_level, traced_once
+from fungrad.reading.strict import EXIT, body_level, leave_to_outer, traced_once
 from fungrad.reading.variables import Filled, without_hidden
 
 __all__ = [
@@ -44,8 +44,9 @@ def branch(site: Site, test: Any, variables: dict[str, Any]) -> Any:
     variables = without_hidden(variables)
     try:
         with traced_once(site.key):
-            return _recorded(site, test, variables)
+            return site.recorded(variables, lambda: _recorded(site, test, variables))
     except NOT_TRACEABLE as reason:
+        leave_to_outer(reason)
         site.note(reason)
         return None
 
@@ -88,7 +89,7 @@ class _Way:
 
     def __call__(self, arrays: Sequence[Any]) -> Any:
         given, arrays = arrays, self._filled.begun(arrays)
-        with within_body():
+        with within_body(), self._filled.hidden():
             kind, value, after = self._form(**self._filled.given(self._known, arrays))
         results = []
         for name in self._wanted:

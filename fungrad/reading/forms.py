@@ -8,10 +8,8 @@ from typing import Any
 
 from fungrad.reading.appending import APPENDED, appends_to
 from fungrad.reading.computing import check_strict
-from fungrad.reading.filling import filled_names
 from fungrad.reading.nodes import copied, walk
 from fungrad.reading.rewriting import Rewriter, with_constants
-from fungrad.reading.scope import Scope
 from fungrad.reading.sites import ROW, NotRecorded, Origin, Site
 from fungrad.reading.source import statements_compiled
 
@@ -87,7 +85,7 @@ def _strict(
     cells = tuple([CellType() for _ in origin.code.co_freevars]) or None
     function = FunctionType(origin.code, origin.module, closure=cells)
     nodes = walk(whole)
-    rewriter = Rewriter(Scope(nodes, function), filled_names(nodes), origin, strict=True)
+    rewriter = Rewriter.of(nodes, function, origin, strict=True)
     statements = rewriter.block(whole.body, context)
     if context is not None:
         end = body[-1] if body else at

@@ -26,7 +26,7 @@ from fungrad.reading.numbers import WHOLE
 from fungrad.reading.over import RowsOf, rows_of
 from fungrad.reading.registry import UNBOUND
 from fungrad.reading.sites import ROW, NotRecorded, Site
-from fungrad.reading.strict import traced_once
+from fungrad.reading.strict import leave_to_outer, traced_once
 from fungrad.reading.variables import Filled, is_dynamic, own_copy, without_hidden
 from fungrad.reading.whole import check_whole_numbers, whole_bounds
 
@@ -51,15 +51,16 @@ def loop(site: Site, over: Any, variables: dict[str, Any]) -> Any:
         if isinstance(rows, Span):
             known = {name: variables[name] for name in site.names if name in variables}
             with traced_once(site.key):
-                return _Ranged(site, rows, known).outcome()
+                return site.recorded(known, lambda: _Ranged(site, rows, known).outcome())
         if rows is None or rows.count * site.work < LEAST_WORK or rows.count < LEAST_ROUNDS:
             return None
         known = {name: variables[name] for name in site.names if name in variables}
         if not rows.traced and not any(map(_holds_tracer, known.values())):
             return None
         with traced_once(site.key):
-            return _Rows(site, rows, known).outcome()
+            return site.recorded(known, lambda: _Rows(site, rows, known).outcome())
     except NOT_TRACEABLE as reason:
+        leave_to_outer(reason)
         site.note(reason)
         return None
 
@@ -83,8 +84,9 @@ def repeat(site: Site, variables: dict[str, Any]) -> Any:
         if not any(map(_holds_tracer, known.values())):
             return None
         with traced_once(site.key):
-            return _Repeat(site, known).outcome()
+            return site.recorded(known, lambda: _Repeat(site, known).outcome())
     except NOT_TRACEABLE as reason:
+        leave_to_outer(reason)
         site.note(reason)
         return None
 
@@ -160,7 +162,7 @@ class _Body:
         """Run the body; return the variables and arrays after it, and how it ended."""
         before, arrays = arrays, self.filled.begun(arrays)
         given = self.filled.given(variables, arrays)
-        with within_body():
+        with within_body(), self.filled.hidden():
             kind, _, after = self.form(*row, *[given[x] for x in self.names])
             self.packed = {x: packed(x, self.site, after, arrays) for x in self.site.handed_out}
         for name in self.static:
@@ -188,7 +190,7 @@ class _Repeat(_Body):
         def goes_on(state: Any) -> Any:
             values, arrays = state
             given = self.filled.given(self.given(values), arrays)
-            with within_body():
+            with within_body(), self.filled.hidden():
                 answer = test(*[given[x] for x in self.names])
             return BOOL(answer) if type(answer) is Tracer else answer
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -12,7 +13,7 @@ from fungrad.compat.numpy import stand_ins
 from fungrad.reading.computing import FRAMES, PURE, WRITING, check_strict
 from fungrad.reading.computing import METHODS as COMPUTING_METHODS
 from fungrad.reading.filling import filled_names
-from fungrad.reading.libraries import may_need
+from fungrad.reading.libraries import TABLE, may_need
 from fungrad.reading.nodes import copied, walk
 from fungrad.reading.scope import UNKNOWN, Scope
 from fungrad.reading.sites import NotRecorded, Origin
@@ -43,11 +44,10 @@ COMPUTING = frozenset(
 def rewritten(node: Definition, function: FunctionType) -> tuple[Definition, dict[str, Any]]:
     """Return the definition of a function with what it needs put in, and the objects of the constants in that."""
     nodes = walk(node)
-    scope = Scope(nodes, function)
-    rewriter = Rewriter(scope, filled_names(nodes), Origin(function))
+    rewriter = Rewriter.of(nodes, function, Origin(function))
     node = _visited(rewriter, node, nodes)
-    if scope.special_methods:
-        Operators(scope.special_methods, rewriter.hook).generic_visit(node)
+    if special := rewriter.scope.special_methods:
+        Operators(special, rewriter.hook).generic_visit(node)
     return node, rewriter.constants
 
 
@@ -63,7 +63,7 @@ def strictly_rewritten(
     """
     nodes = walk(node)
     check_strict([ast.Expr(node.body)] if isinstance(node, ast.Lambda) else node.body)
-    rewriter = Rewriter(Scope(nodes, function), filled_names(nodes), Origin(function), strict=True)
+    rewriter = Rewriter.of(nodes, function, Origin(function), strict=True)
     return _visited(rewriter, node, nodes), rewriter.constants
 
 
@@ -109,8 +109,29 @@ class Rewriter(Statements):
         self.scope = scope
         self.filled = filled
         self.strict = strict
+        self.handed_on: frozenset[str] = frozenset()
         self.generator: ast.AST | None = None  # one whose elements a function takes at once
         self.shows = False  # whether what is written goes to a person: it asks for no values
+
+    @classmethod
+    def of(
+        cls, nodes: list[ast.AST], function: FunctionType, origin: Origin, strict: bool = False
+    ) -> Rewriter:
+        """Return the rewriter of a function, or of a part of one, of which these are all nodes."""
+        made = cls(Scope(nodes, function), filled_names(nodes), origin, strict)
+        made.handed_on = frozenset(made._handed_on(nodes))
+        return made
+
+    def _handed_on(self, nodes: list[ast.AST]) -> Iterator[str]:
+        """Yield the variables that functions are given that may be the user's, which may write to them."""
+        for each in nodes:
+            if type(each) is not ast.Call:
+                continue
+            values = [*each.args, *[x.value for x in each.keywords]]
+            names = [x.id for x in values if isinstance(x, ast.Name)]
+            target = self.scope.object_of(each.func) if names else None
+            if names and self._needs(each.func, target) and not TABLE.has(target):
+                yield from names
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
         shows, self.shows = self.shows, True
@@ -136,7 +157,7 @@ class Rewriter(Statements):
         except NotRecorded:
             return None
         rewriter = Rewriter(self.scope, self.filled, self.origin, strict=True)
-        rewriter.constants = self.constants
+        rewriter.constants, rewriter.handed_on = self.constants, self.handed_on
         made: ast.expr = rewriter.visit(copied(node))
         return made
 
@@ -226,6 +247,8 @@ class Rewriter(Statements):
             names = {t.id for t in node.targets if isinstance(t, ast.Name)}
             if len(node.targets) == 1 and names & self.filled:
                 node.value = self._filled(node.value)
+            elif names & self.handed_on:
+                node.value = self._new(node.value)
         elif (
             len(node.targets) == 1
             and isinstance(node.targets[0], ast.Tuple)
@@ -234,7 +257,10 @@ class Rewriter(Statements):
             targets, values = node.targets[0].elts, node.value.elts
             if len(targets) == len(values):
                 for i, target in enumerate(targets):
-                    if not isinstance(target, ast.Name):
+                    if (
+                        not isinstance(target, ast.Name)
+                        or target.id in self.handed_on - self.filled
+                    ):
                         values[i] = self._new(values[i])
                     elif target.id in self.filled:
                         values[i] = self._filled(values[i])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import collections
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -28,6 +28,14 @@ PATIENCE = 3
 
 class NotRecorded(BaseException):
     """A loop or branch stays Python's own; the message says why. No error: nobody else catches it."""
+
+
+class WritesTo(NotRecorded):
+    """A body writes to an array from outside, by a function that it calls."""
+
+    def __init__(self, message: str, array: Any) -> None:
+        super().__init__(message)
+        self.array = array
 
 
 class Origin:
@@ -169,6 +177,8 @@ class Site:
         self.failures = 0
         self.notes: list[str] = []
         self.forms: dict[Any, Any] = {}  # functions of the variables in it
+        self.written_by_calls: frozenset[str] = frozenset()
+        """The variables whose arrays functions that it calls have been seen to write to."""
 
     @functools.cached_property
     def placed(self) -> Placed:
@@ -281,11 +291,25 @@ class Site:
         )
         self.notes = [*self.notes[-PATIENCE + 1 :], text]
 
-    @functools.cached_property
+    @property
     def filled(self) -> frozenset[str]:
-        """The variables whose arrays it writes to."""
-        nodes = walk(*self._statements)
-        return filled_names(nodes)
+        """The variables whose arrays it writes to, as its text tells and as calls have shown."""
+        return self._filled_by_text | self.written_by_calls
+
+    @functools.cached_property
+    def _filled_by_text(self) -> frozenset[str]:
+        return filled_names(walk(*self._statements))
+
+    def recorded(self, variables: Mapping[str, Any], record: Callable[[], Any]) -> Any:
+        """Return what `record` does; it begins again where a call writes to the array of a variable, as one that is handed on."""
+        while True:
+            try:
+                return record()
+            except WritesTo as reason:
+                names = {x for x, y in variables.items() if y is reason.array} - self.filled
+                if not names:
+                    raise
+                self.written_by_calls |= names
 
     @functools.cached_property
     def leaves(self) -> bool:

@@ -22,9 +22,17 @@ from fungrad.core.transformed import Portable
 from fungrad.reading import functions
 from fungrad.reading.computing import PURE, WRITING
 from fungrad.reading.libraries import is_left_alone
-from fungrad.reading.sites import NotRecorded
+from fungrad.reading.sites import NotRecorded, WritesTo
 
-__all__ = ["EXIT", "body_level", "strictly_called", "traced_once", "updated", "written"]
+__all__ = [
+    "EXIT",
+    "body_level",
+    "leave_to_outer",
+    "strictly_called",
+    "traced_once",
+    "updated",
+    "written",
+]
 
 body_level = state_variable("body_level", 0)
 """The level of the trace of the innermost body; arrays of lower ones are not written to."""
@@ -41,6 +49,12 @@ def traced_once(place: Any) -> Iterator[None]:
         raise NotRecorded("the function calls itself")
     with holding(bodies, entered | {place}):
         yield
+
+
+def leave_to_outer(reason: BaseException) -> None:
+    """Raise again what a loop or branch around the one at hand can mend: it is to hand an array on."""
+    if isinstance(reason, WritesTo) and bodies.get():
+        raise reason
 
 
 READING = frozenset(["copy", "count", "get", "index", "items", "keys", "values"])
@@ -155,7 +169,7 @@ def _compiled(x: Any, module: str, name: str) -> Any:
 
 def _check_method(name: str, owner: Tracer) -> None:
     if name in CHANGING and owner._owner.level < body_level.get():
-        raise NotRecorded(f"it calls .{name}(), which changes an array from outside of it")
+        raise WritesTo(f"it calls .{name}(), which changes an array from outside of it", owner)
 
 
 def written(x: Any) -> Any:
@@ -163,7 +177,7 @@ def written(x: Any) -> Any:
     if type(x) is Tracer and x._owner.level >= body_level.get():
         return x
     kind = "an array" if isinstance(x, Tracer | np.ndarray) else f"a {type(x).__name__}"
-    raise NotRecorded(f"it assigns elements of {kind} that it does not own")
+    raise WritesTo(f"it assigns elements of {kind} that it does not own", x)
 
 
 def updated(x: Any) -> Any:
@@ -172,4 +186,4 @@ def updated(x: Any) -> Any:
         return x
     if type(x) is Tracer and (x._owner.level >= body_level.get() or not x._type.shape):
         return x
-    raise NotRecorded("it updates in place what it does not own")
+    raise WritesTo("it updates in place what it does not own", x)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from fungrad.core.tracer import ARGUMENT, Tracer, innermost_trace, new_tracer
 from fungrad.core.types import is_array
 from fungrad.numpy.memory import View
 from fungrad.numpy.views import is_scalar
-from fungrad.reading.sites import NotRecorded, Site
+from fungrad.reading.sites import NotRecorded, Site, WritesTo
+from fungrad.reading.strict import body_level
 
 __all__ = ["Filled", "is_dynamic", "own_copy", "without_hidden"]
 
@@ -65,6 +67,8 @@ class Filled:
                 )
             if type(x) is not Tracer or is_scalar(x):
                 continue
+            if x._owner.level < body_level.get():
+                raise WritesTo(f"it writes to {name}, an array from outside of it", x)
             found.setdefault(id(x), x)
             self.names[name] = [*found].index(id(x))
         self.arrays = [*found.values()]
@@ -104,6 +108,22 @@ class Filled:
         """Return arrays that a body is given as such that it may write to."""
         return [own_copy(x) for x in arrays]
 
+    @contextlib.contextmanager
+    def hidden(self) -> Iterator[None]:
+        """Context in which a body is traced: who reads the arrays but by what it is given would see them as they were.
+
+        That may be a function that the body calls, by a closure, a global or an attribute. It ends the attempt.
+        """
+        hidden = {id(x): x for y in self.arrays for x in (y, root_of(y))}.values()
+        owners = [x._owner for x in hidden]
+        try:
+            for x in hidden:
+                x._owner = _HIDDEN
+            yield
+        finally:
+            for x, owner in zip(hidden, owners, strict=True):
+                x._owner = owner
+
     def ended(self, given: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
         """Return the arrays that a body was given, as it leaves them; note which it has written to."""
         pairs = enumerate(zip(given, arrays, strict=True))
@@ -122,6 +142,16 @@ class Filled:
         """Whether a variable of an array that is written to stands for another object after the body."""
         i = self.names.get(name)
         return i is None or x is not arrays[i]
+
+
+class _Hidden:
+    """The trace of an array that is not to be read."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise NotRecorded("a function that it calls reads an array that it writes to")
+
+
+_HIDDEN: Any = _Hidden()
 
 
 def root_of(x: Tracer) -> Any:
