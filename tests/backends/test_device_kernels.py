@@ -203,6 +203,7 @@ def test_arrays_in_another_order_take_no_kernels_from_others(cupy, launched):
     assert len(launched) == each
 
 
+@fg.as_written
 def many_sums(x):
     """One kernel, of rows that 1,024 threads share, which needs many registers."""
     y = fnp.sin(x)

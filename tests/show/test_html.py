@@ -105,6 +105,7 @@ def test_names_are_escaped():
 
 
 def test_long_programs_are_folded_and_counted():
+    @fg.as_written
     def f(x):
         for _ in range(1000):
             x = fnp.sin(x) * x
