@@ -90,7 +90,7 @@ class Program(Keeper):
         self._tiers: dict[ModuleType, Tier] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle what was given; it is compiled anew where it is loaded."""
+        """Pickle the arguments of the constructor; loading compiles anew."""
         return Program, (self.given, self.donated, self._ran, self.borrowed, self._jitted)
 
     def __call__(self, *arguments: Any) -> list[Any]:
@@ -115,7 +115,7 @@ class Program(Keeper):
         return self.function(xp)(*arguments)
 
     def function(self, xp: ModuleType) -> Callable[..., list[Any]]:
-        """Return what runs it on arrays of the library `xp` now."""
+        """Return the function to run now on arrays of the library `xp`; the first run may be evaluation."""
         function = self._compiled.get(xp)
         if function is None:
             if self._ran or self.axis_names or not target_of(xp).takes_scalars:
@@ -137,7 +137,7 @@ class Program(Keeper):
 
     @cached_property
     def needed(self) -> Expr:
-        """The program without dead code: what is recorded of a function that may record something else next time."""
+        """The program without dead code: recorded for a function that may record another one next time."""
         with no_collection():
             return without_dead_code(self.given)
 
@@ -148,7 +148,7 @@ class Program(Keeper):
 
     @cached_property
     def meets(self) -> bool:
-        """Whether one of its equations does."""
+        """Whether one of its equations is a collective."""
         return any(e.primitive.meets for e in self.given.equations)
 
     @cached_property
@@ -171,11 +171,11 @@ class Program(Keeper):
 
     @property
     def schedule(self) -> Schedule:
-        """What is done with NumPy's arrays, step by step. It is not kept: what is compiled needs it no more."""
+        """The schedule for NumPy's arrays. It is not kept: compiled functions do not need it."""
         return self.scheduled(np)
 
     def scheduled(self, xp: ModuleType) -> Schedule:
-        """Return what is done with arrays of the library `xp`."""
+        """Return the schedule for arrays of the library `xp`."""
         way = Way.MESSAGES if self.meets else Way.CALLS
         steps = scheduled(self.expr, self.donated, self.borrowed, target_of(xp), way)
         return steps.check() if check_exprs.get() else steps
@@ -232,14 +232,14 @@ class Program(Keeper):
         return tier.function(later(run), run(blocks, calls=False))
 
     def compile_kernels(self) -> None:
-        """Wait until what runs has its kernels, if there are any to be had."""
+        """Compile the kernels of the functions that run, if there are any, and wait for them."""
         self.compiled()
         if compilation.get() != "off":
             for tier in [*self._tiers.values()]:
                 tier.compile(wait=True)
 
     def with_kernels(self, xp: ModuleType) -> Native | None:
-        """Return what calls kernels on arrays of the library `xp`; None if there are none."""
+        """Return the function that calls kernels on arrays of the library `xp`; None if there are none."""
         with importing:  # what few programs come to need
             from fungrad.compile.native import source_with_kernels
 
@@ -256,7 +256,7 @@ class Program(Keeper):
 
     @cached_property
     def label(self) -> str:
-        """What it is called where people read of it."""
+        """Its name for profiles and logs."""
         place = first_place((e.primitive, source) for e, source in self.given.located())
         name = "," if place is None else f" of {place[0].co_name},"
         return f"program{name} {len(self.given.equations):,} equations"
@@ -268,7 +268,7 @@ class Program(Keeper):
 
     @property
     def decisions(self) -> list[str]:
-        """What was decided about kernels, for each library that it has run with."""
+        """The decision about kernels, for each array library that it has run with."""
         return [tier.decision for tier in [*self._tiers.values()]]
 
     @property
@@ -278,7 +278,7 @@ class Program(Keeper):
 
 
 def weakly(program: Program, function: Callable[[Program], T], otherwise: T) -> Callable[[], T]:
-    """Return what calls a function of the program, for as long as somebody holds the program."""
+    """Return a call of `function` on the program through a weak reference; `otherwise` once that is gone."""
     held = weakref.ref(program)
 
     def call() -> T:
@@ -306,7 +306,10 @@ def blocks_of(expr: Expr) -> Expr | None:
 
 
 def apart(results: list[Any], arguments: Sequence[Any]) -> list[Any]:
-    """Return results of which no tracer is an argument or another result: one may be assigned to, and the others stay."""
+    """Return results with tracers that are arguments or repeated replaced by new ones.
+
+    So an assignment to one leaves the others as they are.
+    """
     seen = {id(x) for x in arguments}
     for i, x in enumerate(results):
         if type(x) is Tracer:
@@ -381,7 +384,7 @@ def _defined(text: str, file: str, bindings: dict[str, Any]) -> FunctionType:
 
 
 def _file(source: PythonSource) -> str:
-    """Return what stands for the name of a file where Python speaks of code that is in none of the user's."""
+    """Return the file name of generated code for tracebacks: that of the user's file and function in <>."""
     origins = itertools.chain.from_iterable(f.origins for f in source.functions)
     place = first_place(origins)  # that of shared programs is not known
     if place is None:

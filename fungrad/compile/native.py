@@ -53,10 +53,10 @@ def _called(steps: Schedule) -> list[Primitive]:
 def source_with_kernels(
     expr: Expr, borrowed: Sequence[int] = (), donated: Sequence[int] = (), xp: ModuleType = np
 ) -> PythonSource | None:
-    """Return `expr` as Python source that calls compiled kernels, and the libraries that serve it best; None if there are none to be had.
+    """Return `expr` as Python source that calls kernels and array libraries; None without kernels.
 
-    It leaves inputs at the positions `donated` as they are too: functions of the library `xp` may have to compute all of it again. So
-    there is none if it takes more memory than they do, which overwrite them.
+    The source never overwrites inputs, not even at the positions `donated`: functions of the library `xp` may have to compute all again from them.
+    Those functions overwrite donated inputs; if the source would take more memory, the result is None.
     """
     target = target_of(xp)
     if not (host.available() if target.on_host else device.available(xp)):

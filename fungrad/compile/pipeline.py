@@ -150,7 +150,7 @@ PASSES = (
     Pass("fuse for devices", _fused_for_devices, _DEVICE),
     Pass("fuse whole", _fused_whole, _ROUTINE),
 )
-"""All passes, in their order. Those of kernels import what few programs come to need."""
+"""All passes, in their order. Those of kernels import their modules when they first run."""
 
 _SIMPLIFYING = tuple([x for x in PASSES if not x.ways])
 _PREPARING = {way: tuple([x for x in PASSES if way in x.ways]) for way in Way}
@@ -186,7 +186,7 @@ def scheduled(
 
 
 def after_each_pass(expr: Expr, way: Way) -> Iterator[tuple[str, Expr]]:
-    """Yield the name of each pass and the program after it, for a traced program and a way of compiling it."""
+    """Yield the name of each pass and the program after it, from a traced program, for one way to compile."""
     return _after_each(_SIMPLIFYING + _PREPARING[way], expr)
 
 

@@ -61,7 +61,7 @@ def schedule(
 
 
 class _Options(NamedTuple):
-    """What is the same for a program and for those that its loops and branches run.
+    """Options shared by a program and the bodies of its loops and branches.
 
     Attributes
     ----------
@@ -177,7 +177,7 @@ class _Scheduler:
         self.steps.append(Call(primitive, operands, outputs, source, copied))
 
     def _kernel(self, number: int, equation: Equation, fused: Fused, source: Source | None) -> None:
-        """Add a call of a kernel: results go over operands that are not read any more, where the kernel can do that."""
+        """Add a call of a kernel; results overwrite dead operands where the kernel can do that."""
         _, inputs, outputs = equation
         operands = [Operand(self.registers[v]) for v in inputs]
         over: dict[int, int] = {}  # by result: the place among the operands
@@ -304,7 +304,7 @@ class _Scheduler:
     def _carries(
         self, number: int, inputs: tuple[int, ...], first: Sequence[int], last: Sequence[int]
     ) -> tuple[int, ...]:
-        """Return registers for what a loop hands on: those that it begins with, where nobody else reads them."""
+        """Return registers for the carries of a loop: those of the first carries, unless others read them."""
         for v, out in zip(first, last, strict=True):
             if inputs.count(v) == 1 and self._reusable(number, inputs, out, (v,)) is not None:
                 self.registers[out] = self.registers.pop(v)
@@ -314,7 +314,7 @@ class _Scheduler:
         return tuple([self.registers[v] for v in last])
 
     def _body(self, expr: Expr, first: int | None = None, last: int = 0) -> Schedule:
-        """Return the steps of what a loop or a branch runs.
+        """Return the steps of the body of a loop or branch.
 
         A loop reads the results at once, and the inputs from `first` to `last`, its carries, may be overwritten. Those that
         come back first are arrays of their own.
@@ -349,7 +349,7 @@ class _Scheduler:
         return None
 
     def _result(self, position: int, v: int) -> Result:
-        """Return output `v`; what is not borrowed is an array of its own."""
+        """Return output `v` as a result; unless it is borrowed, it is an array of its own."""
         self.registers.materialize(v, None)
         memory = self.memory
         root = memory.root[v]

@@ -1,7 +1,7 @@
-"""Programs in which processes meet: what is computed between two meetings is a program by itself.
+"""Programs with collectives across processes, cut into segments between them.
 
-Kernels come when they are ready, which is at another call in each process, and what warns is computed once more. A message must be
-sent once, and in its turn. So messages are steps of a list, and kernels are in what lies between them.
+Each segment is compiled as a program of its own. Its kernels are ready at another call in each process, and a segment whose kernel
+would have to warn is computed once more. A message must be sent once, and in its turn, so collectives are not in the segments.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fungrad.primitives.shaping import Broadcast
 
 
 class Step(NamedTuple):
-    """What runs a part of a program, with the variables that it reads and makes, and those that nothing reads later."""
+    """A part of a program as a function `run`, its inputs and outputs, and variables dead afterwards."""
 
     run: Any
     inputs: tuple[int, ...]
@@ -36,7 +36,10 @@ def in_segments(
     program: Callable[..., Callable[..., list[Any]]],
     run_source: Callable[..., Callable[..., list[Any]]],
 ) -> Callable[..., list[Any]]:
-    """Return what runs a program step by step, on arrays of `xp`; the functions are those of `lower.py`, which is above."""
+    """Return the function that runs a program segment by segment, on arrays of `xp`.
+
+    `program` and `run_source` are functions of `lower.py`, which imports this module.
+    """
 
     def compiled(part: Expr) -> Callable[..., list[Any]]:
         if part.equations[0].primitive.meets:  # a loop, say, that Python runs
@@ -60,7 +63,7 @@ def in_segments(
 
 
 def _parts(expr: Expr) -> list[list[int]]:
-    """Return the numbers of the equations, those of a part together: one in which processes meet, or some between."""
+    """Return the numbers of the equations of each part: one collective, or those between two."""
     order: list[list[int]] = []
     group: list[int] = []
     made: set[int] = set()  # by the group
@@ -113,7 +116,7 @@ def _steps(expr: Expr) -> list[Step]:
 def _needed(
     expr: Expr, numbers: Sequence[int], spread: Mapping[int, int], later: AbstractSet[int]
 ) -> list[int]:
-    """Return the equations of a part: with the broadcasts that these read, without those that nobody reads."""
+    """Return the numbers of a part's equations, with broadcasts that they read, without unread ones."""
     made = [(n, expr.equations[n].outputs) for n in numbers]
     left = [n for n, vs in made if spread.keys().isdisjoint(vs) or not later.isdisjoint(vs)]
     found = {*left}

@@ -1,4 +1,4 @@
-"""Writing elementary functions that kernels call, each as a function of LLVM's assembly."""
+"""LLVM functions for elementary functions (sin, exp, ...) that kernels call instead of inlining."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Definition(NamedTuple):
     Attributes
     ----------
     name
-        Of the function: it takes vectors, and where 1 is written if a node that has to be true was not.
+        The name of the function. It takes vectors, and the address of a flag that is set to 1 if a requirement failed.
     result
-        The type of what it returns: a vector, or several.
+        The type of its result: a vector, or a structure of several.
     declarations
-        Itself, and what it needs.
+        Its definition, and the declarations that it needs.
     """
 
     name: str
@@ -32,7 +32,10 @@ class Definition(NamedTuple):
 
 @functools.lru_cache(maxsize=1 << 8)
 def definition(names: tuple[str, ...], dtype: DType, count: int, lanes: int) -> Definition:
-    """Return the function that computes elementary functions of the same operands, of so many lanes."""
+    """Return the LLVM function that computes elementary functions of `count` vectors of `lanes` elements.
+
+    Several `names`, such as sine and cosine, share their operands and their work.
+    """
     body, lines = Body(names, dtype, count), _Lines()
     registers = lines.all_of(body.nodes, [f"%x{k}" for k in range(count)], lanes)
     for number in body.safe:
@@ -49,10 +52,10 @@ def definition(names: tuple[str, ...], dtype: DType, count: int, lanes: int) -> 
 
 
 class _Lines(Assembly):
-    """The lines of such a function."""
+    """Builder of the lines of one such function."""
 
     def joined(self, values: Sequence[str], vector: str, result: str) -> str:
-        """Return vectors as one value."""
+        """Return vectors as one value, a structure if there are several."""
         if len(values) == 1:
             return values[0]
         whole = "poison"

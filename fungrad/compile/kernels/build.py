@@ -1,4 +1,4 @@
-"""Recording a kernel's nodes from equations over one index space."""
+"""Builder of one kernel: equations over one index space become its nodes (scalar operations)."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ REDUCERS: dict[type[Primitive], tuple[str, str]] = {
     ReduceAnd: ("reduce_and", "b"),
     ReduceOr: ("reduce_or", "b"),
 }
-"""The operation of a kernel that a reduction is, and the kinds of dtypes."""
+"""The operation of kernels for each reduction, and the kinds of dtypes that kernels reduce."""
 
 I64 = np.dtype(np.int64)
 
 
 def is_reduced(operation: str, kinds: str, dtype: DType) -> bool:
-    """Whether kernels have a reduction of a dtype, given the kinds that it is for."""
+    """Whether kernels have a reduction of a dtype; `operation` and `kinds` are as in `REDUCERS`."""
     wide = computed_in(dtype)
     if operation == "reduce_prod" and wide != dtype:
-        return False  # NumPy's overflows where a partial product does
+        return False  # products in a wider dtype would not overflow where NumPy's do
     return wide is not None and kind_of(dtype) in kinds
 
 
 class Builder:
-    """Recorder of a kernel's nodes: equations on arrays of a shape, and reductions along some axes or all.
+    """Builder of a kernel of equations on arrays of one shape, and of reductions along `axes` (None: all).
 
-    Those axes come last in its index space.
+    The index space has the reduced axes last.
     """
 
     def __init__(self, views: Views, shape: Shape, axes: Sequence[int] | None) -> None:
@@ -95,11 +95,11 @@ class Builder:
         return True
 
     def _own(self, ndim: int) -> Sequence[int]:
-        """Return the axes of the index space along which results with so many axes lie."""
+        """Return the axes of the index space for the axes of a result with `ndim` of them."""
         return self.places if ndim == len(self.space) else range(ndim)
 
     def _placed(self, lines: Lines) -> Lines:
-        """Return lines of the equation at hand by axes of the index space."""
+        """Return lines given by axes of the current equation as lines by axes of the index space."""
         return tuple(
             [
                 line
@@ -110,7 +110,7 @@ class Builder:
         )
 
     def _joined(self, put_together: Sequence[Part], inputs: Sequence[int]) -> Scalar:
-        """Record which of several arrays an element is of."""
+        """Record the choice, by index, of the array that an element of a join comes from."""
         namespace, (*first, last) = self.namespace, put_together
         element = self._operand(inputs[last.operand], last.lines, self._box(last.box))
         for operand, lines, part, added in reversed(first):
@@ -136,7 +136,7 @@ class Builder:
         return self._operand(equation.inputs[0], lines, (), tuple(places))
 
     def _written(self, equation: Equation) -> Scalar | None:
-        """Record which elements are updated at index arrays."""
+        """Record an update at index arrays: each element compares its index with those updated."""
         if (writes := self.views.written(equation, True)) is None:
             return None
         x, updates, *_ = equation.inputs
@@ -154,7 +154,7 @@ class Builder:
         return self.namespace.where(hit, new, before)
 
     def _index(self, v: int, index: Index) -> Scalar:
-        """Record an index, counted from the end if it is negative; it has to be within an axis."""
+        """Record an element of an index array; negative ones count from the end, others must be in range."""
         namespace, n = self.namespace, index.length
         place = namespace.convert(self._operand(v, index.lines), I64)
         known = self.expr.constants.get(v)

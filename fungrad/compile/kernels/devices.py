@@ -1,7 +1,8 @@
-"""Scalars in kernels of devices: CuPy's meaning, without its exact bits of rounding.
+"""Elementwise operations in kernels for GPUs: CuPy's results, up to rounding.
 
-Nothing warns there, and a kernel cannot ask for all to be computed again. So what is right for a part of the arguments alone is no
-operation of theirs; functions that hold for all arguments are, by the names that NumPy has for them.
+Kernels on the CPU may require something of their arguments; if it fails, NumPy computes the call again. A kernel on a GPU cannot
+ask for that, and nothing warns there. So operations that need a requirement are refused (`NotScalar`), and elementary
+functions, which hold for all arguments, are CUDA's own.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from fungrad.core.types import is_added
 
 
 class DeviceNamespace(Namespace):
-    """NumPy's functions of scalars, as devices have them."""
+    """NumPy's functions of one element each, recorded as operations that CUDA has."""
 
     def node(self, operation: str, dtype: DType, *operands: Scalar, value: Any = None) -> Scalar:
         if is_added(dtype):
@@ -24,10 +25,10 @@ class DeviceNamespace(Namespace):
         return super().node(operation, dtype, *operands, value=value)
 
     def require(self, truth: Scalar) -> None:
-        raise NotScalar("nobody asks on a device")
+        raise NotScalar("kernels on a GPU cannot ask for a rerun")
 
     def in_range(self, x: Scalar, dtype: DType) -> None:
-        """Convert numbers out of range as C and CuPy do."""
+        """Require nothing: floats out of the range of an integer convert as in C and CuPy."""
 
     def within(self, place: Scalar, length: int) -> Scalar:
         """Return an index as CuPy takes it: modulo the length of the axis."""
@@ -35,7 +36,11 @@ class DeviceNamespace(Namespace):
         return self.where(self.comparison("lt", rest, 0), self.add(rest, length), rest)
 
     def finished(self) -> tuple[Sequence[Node], Sequence[int], Sequence[int]]:
-        return self.nodes, (), range(len(self.nodes))  # CUDA has functions of these names
+        return (
+            self.nodes,
+            (),
+            range(len(self.nodes)),
+        )  # elementary functions stay: CUDA has them by these names
 
     def work(self) -> int:
         return len(self.nodes)

@@ -102,7 +102,7 @@ class _Fuser:
     # What can be in a kernel
 
     def _work_of(self, equation: Equation) -> Work:
-        """Return the work, in a kernel, of an elementwise equation or of one that reads anywhere; or `NO_WORK`."""
+        """Return the work of an equation in a kernel, or `NO_WORK` if kernels do not have it."""
         primitive, inputs, outputs = equation
         if len(outputs) != 1 or not inputs or not self.types[outputs[0]].size:
             return NO_WORK

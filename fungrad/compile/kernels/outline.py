@@ -1,8 +1,8 @@
-"""Which equations of a program become routines: what computes with small arrays alone, one beside the other, and loops that do.
+"""Outlining: groups of equations on small arrays, and loops of such, become routines.
 
 A call of NumPy's takes as long as computing some thousand elements, and a step of a loop on small arrays is all calls. Equations
-are taken in order: those that can be in a routine wait for others, and take their place in the program as soon as somebody outside needs
-what they compute.
+are taken in order. Those that can be in a routine wait for others, until an equation outside of the routine needs one of
+their results.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from fungrad.primitives.shaping import Broadcast, Iota
 SMALL = 1 << 16
 """Bytes of an array up to which the equations that read it or compute it may be in a routine."""
 MATRIX = 1 << 11
-"""Bytes of a matrix up to which a routine computes with stacks of any size: it goes over them as a loop over its rows."""
+"""Most bytes of a matrix in a stack, of any size, that a routine takes: it loops over the stack."""
 LARGE = 1 << 18
-"""Bytes of an array up to which a step of a loop may compute it: beyond, NumPy's functions serve it as well."""
+"""Most bytes of an array computed by a step of a loop; for larger ones NumPy's functions are as fast."""
 LARGEST = 1 << 13
-"""Operations of a routine: compilers take longer than in proportion, a second or two for so many."""
+"""Most operations of a routine: so many compile in a second or two; time grows faster than linearly."""
 OTHERS = 1 << 5
-"""How many operations an equation is taken for that is not elementwise."""
+"""Operations that an equation counts as which is not elementwise."""
 MOST = 1 << 9
 """How many arrays a routine may take and give."""
 FEWEST = 2
@@ -59,7 +59,7 @@ def outlined(
     has_form: HasForm,
     scheduled: Callable[[Expr], Schedule],
 ) -> tuple[Expr, list[Fused]]:
-    """Return `expr` with routines in place of what they compute, and the routines.
+    """Return `expr` with groups of equations replaced by routines, and the routines.
 
     `fits` says whether a routine can be compiled, and `has_form` whether an equation that holds no programs could be in one.
     `scheduled` gives the steps of a program that becomes a routine.
@@ -152,7 +152,7 @@ class _Outliner:
         return not any(_is_large(t) for t in copied_by_loops(routine.steps)) and self.fits(routine)
 
     def _product(self, number: int) -> list[int]:
-        """Return the numbers of an equation that is a routine by itself, and of the views that it reads; [] if it is none."""
+        """Return the numbers of an equation and of the views it reads, if it is a routine by itself, else []."""
         primitive, inputs, _ = self.given[number][0]
         types = self.expr.types
         operands = [types[v] for v in inputs]
@@ -193,7 +193,10 @@ class _Outliner:
                 self.order.append(self.given[number])
 
     def _place_routine(self, group: list[int], alone: bool = False) -> bool:
-        """Put a routine of these equations into the program, if it is worth it and fits; `alone`, it is of one, beside views that are in the program."""
+        """Put a routine of these equations into the program, if that pays and it can be compiled.
+
+        `alone`: it is of one equation, and the views that it reads stay in the program, too.
+        """
         part, outside = self._part(group)
         if part is None or len(part.inputs) + len(part.outputs) > MOST:
             return False
@@ -212,7 +215,7 @@ class _Outliner:
         return True
 
     def _part(self, group: list[int]) -> tuple[Expr | None, list[int]]:
-        """Return some equations as a program, None if nobody needs what they compute, and which are to be outside of it, too."""
+        """Return equations as a program, None if no result is needed; and those to be outside of it, too."""
         equations = [self.given[number][0] for number in group]
         made = dict.fromkeys(v for e in equations for v in e.outputs)
         needed = {v for v in made if v in self.returned or self.last.get(v, -1) > group[-1]}
@@ -240,7 +243,7 @@ class _Outliner:
         return self._with_broadcasts(part), outside[::-1]
 
     def _with_broadcasts(self, part: Expr) -> Expr:
-        """Return a part that makes the broadcasts itself that it reads, if it fits so: it would be given copies of them."""
+        """Return a part with the broadcasts that it reads inside, if that fits: as operands they are copied."""
         numbers: set[int] = set()
         pending = list(part.inputs)
         while pending:
@@ -268,9 +271,10 @@ class _Outliner:
 
 
 def accumulating(expr: Expr) -> set[int]:
-    """Return the equations that add up, in an array of zeros say or a constant, what goes to places that may be hit repeatedly, and those that make such an array.
+    """Return the equations that add at index arrays to a new array, and those that make this array.
 
-    They may be in a routine, however large the array is: NumPy's functions for it take several times as long.
+    The array may be of zeros, or a constant. Indices may repeat; NumPy's functions for that (`np.add.at`) take several
+    times as long as a routine, so the equations may be in one however large the array is.
     """
     if not any(isinstance(e.primitive, Scatter) for e in expr.equations):
         return set()
@@ -308,7 +312,7 @@ def _programs(flow: ControlFlow) -> list[Expr]:
 
 
 def _computed(flow: ControlFlow) -> Iterable[ArrayType]:
-    """Yield the types of what loops and branches compute; of what is assigned, those of the elements."""
+    """Yield the types of results within loops and branches; of assignments, the types of the elements."""
     pending = _programs(flow)
     while pending:
         expr = pending.pop()

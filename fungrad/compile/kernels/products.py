@@ -1,4 +1,4 @@
-"""Which products of matrices are not BLAS's."""
+"""Choice of matrix products that kernels compute instead of BLAS, and of their parts for threads."""
 
 from __future__ import annotations
 
@@ -11,41 +11,44 @@ from fungrad.core.types import ArrayType
 from fungrad.primitives.contraction import DotGeneral
 
 LARGEST = 1 << 18
-"""Products of numbers up to which matrices are multiplied beside other things."""
+"""Most multiplications of a product within a kernel or routine that computes other things, too."""
 MEDIUM = 1 << 27
-"""Products of numbers up to which two matrices are multiplied by themselves."""
+"""Most multiplications of a product that is always a kernel of its own."""
 MOST = 1 << 31
-"""Most multiplications of products that are cut for threads; longer ones are BLAS's."""
+"""Most multiplications of a product that is cut into parts for threads; longer ones are left to BLAS."""
 SHORTEST = 16
-"""Rows, columns and terms of those, at least."""
+"""Fewest rows, columns and terms of a product that is a kernel of its own."""
 PARTS = 32
-"""Into how many parts they are cut, at most."""
+"""Most parts of a product."""
 FEWEST = 64
-"""How many rows a part has, at least: it copies columns for these alone."""
+"""Fewest rows of a part: it copies columns for these alone."""
 ENOUGH = 8
-"""Column parts that are as good as more row parts, and strips of columns worth copying the rows."""
+"""Parts along columns that are as good as more along rows.
+
+Also the strips of columns that pay for copying rows.
+"""
 FAR = 1 << 11
-"""Bytes that rows are apart, at least, that are copied: they would push each other out of the cache."""
+"""Fewest bytes between rows for which rows are copied: such rows evict each other from the cache."""
 WORTH = 4
-"""Into how many parts those are cut that are more than medium, at least."""
+"""Fewest parts for which a product of more than `MEDIUM` multiplications is a kernel."""
 PART = 1 << 23
-"""Products of numbers that are worth a part, at least."""
+"""Fewest multiplications of a part."""
 
 
 class Tile(NamedTuple):
-    """Rows of the first matrix and vectors of the second that meet at once: sums stay in registers."""
+    """Block of a product whose sums stay in registers: rows of the first matrix by vectors of the second."""
 
     rows: int
     vectors: int
 
 
 def tile() -> Tile:
-    """Return the tile of larger products: sums, a row of vectors and one more fill the registers."""
+    """Return the tile of larger products, which fills the registers: sums, a row of vectors, one more."""
     return Tile(6, 4) if has_wide_registers() else Tile(6, 1)
 
 
 class Parts(NamedTuple):
-    """Number of parts of a product, whether along the columns, and whether the first's rows are copied."""
+    """Partition of a product: number of parts, whether along columns, and whether rows are copied first."""
 
     number: int
     by_columns: bool
@@ -53,10 +56,10 @@ class Parts(NamedTuple):
 
 
 def parts_of(rows: int, columns: int, terms: int, itemsize: int, turned: bool) -> Parts:
-    """Return the parts of a product: along columns by multiples of a tile's width, or along rows.
+    """Return the partition of a product: along columns by multiples of a tile's width, or along rows.
 
-    Of the second matrix each part copies its columns; of the first one its rows, if it is `turned`, with columns side by side, or if they are
-    far apart and meet many columns. Cut along rows, each of them is copied once.
+    Each part copies its columns of the second matrix. It copies its rows of the first matrix if that is transposed in memory (`turned`), or if rows are
+    far apart and there are many columns. In a partition along rows, each row is copied once.
     """
     width = tile().vectors * VECTOR_BYTES // itemsize
     most = max(min(PARTS, rows * columns * terms // PART), 1)
@@ -70,7 +73,7 @@ def parts_of(rows: int, columns: int, terms: int, itemsize: int, turned: bool) -
 
 
 def is_small(primitive: DotGeneral, x: ArrayType, out: ArrayType) -> bool:
-    """Whether products are of numbers, and few for each index of the batch axes."""
+    """Whether a product has at most `LARGEST` multiplications for each index of the batch axes."""
     terms = math.prod([x.shape[a] for a in primitive.contracting[0]])
     stack = math.prod([x.shape[a] for a in primitive.batch_axes[0]])
     numbers = out.dtype in DTYPES and out.dtype.kind != "b"
@@ -78,7 +81,7 @@ def is_small(primitive: DotGeneral, x: ArrayType, out: ArrayType) -> bool:
 
 
 def is_medium(primitive: DotGeneral, x: ArrayType, y: ArrayType) -> bool:
-    """Whether a product is too large for `is_small`, but too small for BLAS's threads to pay anyway."""
+    """Whether a product is larger than `is_small` allows, but small enough that a kernel beats BLAS."""
     (of_x, of_y), count = primitive.contracting, len(primitive.contracting[0])
     if x.dtype.char not in "fd" or x.dtype != y.dtype or primitive.batch_axes[0] or not count:
         return False

@@ -1,4 +1,4 @@
-"""Routines: parts of a program on small arrays that become one function of machine code, with their loops and branches."""
+"""Routines: programs on small arrays, with loops and branches, as one function of machine code."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from fungrad.primitives.convolution import Convolution
 from fungrad.primitives.stacks import OfMatrices
 
 STACK = 4
-"""From how many matrices on a call of NumPy's for stacks counts as two."""
+"""Fewest matrices for which a call of NumPy's for stacks counts as two calls."""
 OVER_FROM = 1 << 12
-"""Bytes from which results go over operands: smaller ones are in LLVM's hands, which keeps apart what is."""
+"""Fewest bytes of results written over operands; smaller ones LLVM keeps in memory of their own."""
 ENDLESS = 1 << 30
-"""How many operations a loop is taken for of which nobody knows how long it runs."""
+"""Operations that a loop of unknown length counts as."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,22 +57,25 @@ class Routine:
 
     @property
     def operand_types(self) -> list[ArrayType]:
-        """What it is given."""
+        """The types of its operands."""
         return [self.steps.types[v] for v in self.steps.inputs]
 
     @property
     def output_types(self) -> list[ArrayType]:
-        """What it gives."""
+        """The types of its results."""
         return [self.steps.types[result.register] for result in self.steps.results]
 
     @property
     def summary(self) -> str:
-        """What it is."""
+        """Its description in printed programs."""
         return f"routine[steps={len(self.steps.steps)}]"
 
     @cached_property
     def told_apart(self) -> frozenset[int]:
-        """Operands of which the axes matter along which elements are repeated: where something is converted, joined, or copied within loops, all."""
+        """Operands whose zero strides matter: the compiled code depends on which axes they have.
+
+        These are the operands that are copied, or all, if one is converted or joined, or copied within a loop.
+        """
         everything = frozenset(range(len(self.steps.inputs)))
         copied = set()
         pending = [self.steps]
@@ -110,7 +113,7 @@ class Routine:
         return []
 
     def written(self, over: Mapping[int, int]) -> Routine:
-        """Return what writes outputs over operands."""
+        """Return the routine that writes outputs over operands; there is none."""
         raise NotImplementedError("routines write over nothing")
 
     def can_be_given(self, output: int) -> bool:
@@ -118,7 +121,7 @@ class Routine:
         return False
 
     def into(self, outputs: Sequence[int]) -> Routine:
-        """Return what writes outputs to arrays that are given."""
+        """Return the routine that writes outputs to given arrays; there is none."""
         raise NotImplementedError("routines make their results")
 
     def interpret(self, *arrays: Any) -> list[Any]:
@@ -140,7 +143,7 @@ def _follows_repeats(step: Call) -> bool:
 
 
 def routine_of(expr: Expr, steps: Schedule, seen: Collection[int] = ()) -> Routine:
-    """Return a program as a routine, given its steps and the variables whose layout others than its program see."""
+    """Return a program as a routine with steps; `seen` are variables whose layout is visible outside."""
     outputs = set(seen).intersection(expr.outputs)
     followed = [
         k
@@ -206,7 +209,7 @@ def calls(steps: Schedule) -> int:
 
 
 def copied_by_loops(steps: Schedule, inside: bool = False) -> Iterator[ArrayType]:
-    """Yield the types of what each round of a loop copies, or updates in memory of its own."""
+    """Yield the types of arrays that each round of a loop copies, or updates in memory of its own."""
     for step in steps.steps:
         if isinstance(step, Control):
             for _, part, *_ in within(step, steps.types):

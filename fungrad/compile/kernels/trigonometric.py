@@ -1,4 +1,7 @@
-"""Trigonometric functions."""
+"""Sine, cosine and tangent as operations of kernels, for float32 and float64.
+
+Errors are those of float32 and of float64, in units of the last place, as in `floating.py`.
+"""
 
 from __future__ import annotations
 
@@ -35,14 +38,14 @@ COS: dict[np.dtype[Any], Coefficients] = {
     ),
 }  # fmt: skip
 
-
 REDUCED = {F4: 2.0**17, F8: 2.0**30}
+"""The largest |x| that `turned` reduces exactly enough."""
 
 
 class Turn(NamedTuple):
-    """An angle |x| = k pi/2 + r + e with |r| <= pi/4: sin(r + e), cos(r + e), and k's lowest bits.
+    """Reduction of an angle, |x| = k pi/2 + r + e with |r| <= pi/4: sin(r + e), cos(r + e), low bits of k.
 
-    Sine and cosine are sums of two numbers.
+    Sine and cosine are unevaluated sums of two numbers, high and low.
     """
 
     sine: tuple[Scalar, Scalar]
@@ -113,6 +116,6 @@ def tan(s: Scalars, x: Scalar) -> Scalar:
 
 
 def moderate(s: Scalars, x: Scalar) -> Scalar:
-    """Whether an angle is one that `turned` reduces; infinity and NaN are handled too."""
+    """Whether `turned` handles an angle: |x| is at most `REDUCED`, or x is infinite or NaN."""
     size = s.absolute(x)
     return (size <= REDUCED[x.dtype]) | ~(size < np.inf)

@@ -22,14 +22,14 @@ from fungrad.primitives.elementwise import add, mul, neg, sub
 
 
 def collapse(body: Expr, c: int, k: int) -> Expr:
-    """Return the body of a loop, linear in its `k` carries, with their factors multiplied first, and what is added to them added up."""
+    """Return a body, linear in its `k` carries, with factors multiplied and terms summed first."""
     return _Collapsing(_added_up(body, c, k), c, k).run()
 
 
 def _added_up(body: Expr, c: int, k: int) -> Expr:
-    """Return the body with carries that several terms are added to, one after the other, as the sum of the carry and that of the terms.
+    """Return the body with `(carry + a) + b` rewritten as `carry + (a + b)`.
 
-    Then they are sums over many steps, as `fission` looks for.
+    Then carries are sums over many steps, as `fission` looks for.
     """
     uses = Counter(v for e in body.equations for v in e.inputs)
     uses.update(body.outputs)
@@ -88,7 +88,7 @@ class _Collapsing(Draft):
         return without_dead_code(self.finished())
 
     def _scaled(self, primitive: Primitive, inputs: tuple[int, ...]) -> _Scaled | None:
-        """Return what product a result is; None if it is not known as one."""
+        """Return a result as a product with a factor; None if it is not known as one."""
         if primitive is mul:
             x, y = inputs if inputs[0] in self.moving else inputs[::-1]
             if y in self.moving:

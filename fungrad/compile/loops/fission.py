@@ -1,4 +1,4 @@
-"""Running the steps of a loop: what does not depend on the carries is computed for many steps at once.
+"""Fission of loops: the part that does not depend on the carries is computed for many steps at once.
 
 A step on small arrays costs what calling NumPy costs. Of most loops, and of all that are derivatives of loops,
 only a part has to be done step by step: the chain from carry to next carry. Here the body is cut in three:
@@ -38,11 +38,10 @@ FEWEST = 16
 """Steps in a chunk from which cutting a body pays."""
 
 LoopOf: TypeAlias = Callable[[Program, tuple[int, int], int, bool], Primitive]
-"""Returns the primitive of a loop that is not cut: of a body, its numbers of constants and carries, a length, and whether
-the last row comes first."""
+"""Maker of an uncut loop from a body, counts of constants and carries, a length and `reverse`."""
 
 FIXED, ROW, CARRY = range(3)
-"""What a variable depends on: constants alone; rows too; carries too."""
+"""Dependence of a variable: on constants alone, on rows too, on carries too."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -77,7 +76,7 @@ class Cut:
 
 
 def is_sequential(primitive: Primitive) -> bool:
-    """Whether a primitive is run step by step: it has effects, may fail, or chooses what to run."""
+    """Whether a primitive is run step by step: it has effects, may fail, or holds programs."""
     return primitive.effect or primitive.can_fail or primitive.holds_programs
 
 
@@ -229,9 +228,9 @@ def of_chunk(parts: Cut, size: int, reverse: bool, loop_of: LoopOf) -> Program:
 
 
 class Plan(NamedTuple):
-    """How a loop is run: what is computed before it of its constants alone, and bodies for spans of its rows.
+    """Plan of running a loop: a program of its constants, run before it, and bodies for spans of rows.
 
-    They take the constants, what was computed before, the carries and the rows.
+    Bodies take the constants, the results of that program, the carries and the rows.
     """
 
     before: Program | None

@@ -43,7 +43,7 @@ def accumulate(expr: Expr) -> Expr:
         return isinstance(value, np.generic) and not value
 
     def added(x: int, y: int) -> Made | None:
-        """Return what adds the elements of `y` to `x`, if `y` is zero but for them, and nothing reads it but such sums."""
+        """Return the primitive that adds a part to `x`, if `y` is that part amid zeros, and only added."""
         made, operands = made_by.get(y, (None, ()))
         if uses[y] != summed[y]:
             return None

@@ -1,7 +1,7 @@
-"""What reads an array goes before what writes to elements of it, where nothing else is computed from that: so it is not copied.
+"""Reads of an array moved before assignments to it, so that the array can be overwritten, not copied.
 
-The cotangent of an array that was assigned to is read at the places of the assignment, and is zero there afterwards. What was read may be
-needed later alone; and views of an array keep it from being overwritten.
+In reverse mode this is common: the cotangent of an array that was assigned to is read at the places of the assignment, and set to zero
+there. The read may stand later in the program, as its result is needed only there.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from fungrad.core.backend import Target
 from fungrad.core.expr import Equation, Expr
 
 MOST = 16
-"""How many equations go before an assignment, at most."""
+"""Most equations that are moved before an assignment."""
 
 
 def reads_first(expr: Expr, donated: Sequence[int], target: Target) -> Expr:
-    """Return the program with what reads arrays before what assigns to them, if that is all that keeps them from being overwritten.
+    """Return the program with reads of arrays moved before assignments, where only they force a copy.
 
     Inputs at the positions `donated` may be overwritten.
     """
@@ -53,7 +53,7 @@ class _Order:
         self.kept = {*kept, *expr.constants, *[self.root[v] for v in expr.outputs]}
 
     def make_way(self, number: int, x: int) -> None:
-        """Move what reads the array `x` before the equation that assigns to it, if all of it can be."""
+        """Move the later reads of array `x` before the equation that assigns to it, if all can be moved."""
         root = self.root[x]
         if root != x or root in self.kept or not self.types[x].shape:
             return
@@ -78,7 +78,7 @@ class _Order:
 
 
 def _can_move(equation: Equation) -> bool:
-    """Whether an equation may be computed earlier: it does nothing else, fails nowhere, and is no assignment."""
+    """Whether an equation may run earlier: no effect, collective, error, held program or assignment."""
     primitive = equation.primitive
     stays = primitive.effect or primitive.meets or primitive.can_fail or primitive.holds_programs
     return not (stays or assigns(primitive))

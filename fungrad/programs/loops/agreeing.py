@@ -33,11 +33,11 @@ _BY_VALUE: tuple[type, ...] = (
 
 
 class _Unknown(Exception):
-    """Something of which nothing is known."""
+    """Raised for an object whose influence on the types of results is unknown."""
 
 
 def key_of(functions: Sequence[Callable[..., Any]], operands: Sequence[Any]) -> Hashable:
-    """Return what the types of results follow from; None if that is not known."""
+    """Return a key that determines the types of results, or None if nothing known does."""
     try:
         chosen = settings.get()
         key = (*[_part(x, ()) for x in (*functions, *operands)], len(functions))
@@ -49,7 +49,7 @@ def key_of(functions: Sequence[Callable[..., Any]], operands: Sequence[Any]) -> 
 
 
 def _part(x: Any, within: tuple[Any, ...]) -> Hashable:
-    """Return what functions that hold `x` may have in common; `within` are those that hold it in this one."""
+    """Return the part of a key for `x`; `within` are the functions around it that hold it."""
     kind: Any = type(x)
     if kind is Tracer or isinstance(x, (np.ndarray, np.generic)):
         return type_of(x)
@@ -85,7 +85,7 @@ def _of_function(f: types.FunctionType, within: tuple[Any, ...]) -> Hashable:
 
 
 def agreed(key: Hashable, closed: Closure) -> Sequence[ArrayType] | None:
-    """Return the types of the results, if functions have been seen to agree, and to return what the one that was traced now does."""
+    """Return the types of the results if functions with this key were seen to agree, as `closed` does."""
     known = None if key is None else _SEEN.get(key)
     if known is None or known[0] != closed.structure:
         return None
@@ -100,6 +100,9 @@ def is_known(key: Hashable) -> bool:
 
 
 def keep(key: Hashable, closed: Closure, types: Sequence[ArrayType]) -> None:
-    """Keep in mind that functions agree, and return what the one given does; the types are weak where those of the first are."""
+    """Remember that functions with this key agree, and return results like `closed` of these `types`.
+
+    The types are weak where those of the first function are.
+    """
     if key is not None:
         _SEEN.put(key, (closed.structure, tuple(types)))

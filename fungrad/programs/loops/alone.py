@@ -1,4 +1,4 @@
-"""Loops that are part of no compiled program: what runs them."""
+"""Runners of loops that are not part of a compiled program."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Run = Callable[..., list[Any]]
 
 
 class Alone:
-    """A loop as a program of one equation, which is compiled; but the first time, if it is `short`, it is to be run by Python."""
+    """A loop as a compiled program of one equation; if `short`, Python runs it the first time."""
 
     def __init__(self, loop: Primitive, types: Sequence[ArrayType], short: bool) -> None:
         self.loop = loop
@@ -33,7 +33,7 @@ class Alone:
         return Program(Expr.of(self.loop, self.types), at_once=True, jitted=True)
 
     def compiled(self, xp: ModuleType) -> Run | None:
-        """Return what runs the loop on arrays of the library `xp`; None if Python is to."""
+        """Return the compiled loop for arrays of the library `xp`; None if Python is to run it."""
         if not self._ran and target_of(xp).takes_scalars:
             self._ran = True
             return None
@@ -47,9 +47,9 @@ def compiled_loop(
     axis_names: frozenset[Hashable],
     short: bool = False,
 ) -> Run | None:
-    """Return what runs `loop` on operands of `types`; None if Python is to run it step by step.
+    """Return `loop` compiled for operands of `types`; None if Python is to run it step by step.
 
-    So it is if somebody watches the values, or if compiling would take longer.
+    Python runs it if values are watched, under named axes, and if compiling would take longer.
     """
     if settings.get().watched or axis_names:
         return None
@@ -58,5 +58,5 @@ def compiled_loop(
 
 
 def step_of(body: Program) -> Run:
-    """Return what runs a body once, where Python runs the loop."""
+    """Return the function that runs a body once, in loops that Python runs."""
     return watcher(body.expr) if settings.get().watched else evaluator(body.expr)

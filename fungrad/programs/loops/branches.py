@@ -94,7 +94,7 @@ class Cond(Pushing):
     def _from_saved(
         self, known: Values, which: Any, operands: Values, tangents: Values, alive: Sequence[int]
     ) -> list[Any]:
-        """Return the tangents of the results in `alive` from what `saving` has given."""
+        """Return the tangents of the results in `alive`, from the results of `saving`."""
         (_, linear, kept), moving, of_all = self._split_by_all
         n = len(self.branches[0].expr.outputs)
         types = self.branches[0].expr.input_types
@@ -154,7 +154,7 @@ class Cond(Pushing):
 
 @memoized
 def _or_nothing(branch: Program) -> Cond:
-    """Return the choice between zeros and what the branch returns."""
+    """Return the choice between zeros and the results of the branch."""
     expr = branch.expr
 
     def nothing(*_: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""The arrays that loops hand on and branches return: their types must agree, and errors show where not."""
+"""Carries of loops and results of branches: their types must agree, and errors show differences."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Leaves(NamedTuple):
 
 
 def leaves_of(x: Any, label: str) -> Leaves:
-    """Take `x` apart; raise a TypeError that starts with `label`, and says which it is, if a leaf is no array or number."""
+    """Return the leaves of `x`; TypeError after `label` names a leaf that is no array or number."""
     leaves, structure = tree.flatten(x)
     try:
         types = [type_of(leaf) for leaf in leaves]
@@ -102,9 +102,9 @@ def _by_path(structure: tree.TreeDef, types: Sequence[ArrayType]) -> dict[str, A
 
 
 def promoted(takes: ArrayType, returns: ArrayType) -> ArrayType:
-    """Return the type to start a carry with: a Python number becomes what the loop makes of it.
+    """Return the type to start a carry with: that of a Python number is the type that the loop gives it.
 
-    What stays a Python number stays weak.
+    It stays weak if the loop returns a Python number, too.
     """
     if not takes.weak or takes.shape != returns.shape:
         return takes
@@ -121,7 +121,7 @@ def promoted(takes: ArrayType, returns: ArrayType) -> ArrayType:
 
 
 def advice_on_carries(first: TypedTree, second: TypedTree) -> str:
-    """Return what to do where a loop takes and returns different carries."""
+    """Return the advice for a loop that takes and returns different carries."""
     if first[0] != second[0]:
         return (
             "Return the carry as the pytree it came in: a tuple stays a tuple, None stays None, and what is to "
@@ -140,7 +140,7 @@ def advice_on_carries(first: TypedTree, second: TypedTree) -> str:
 
 
 ROUNDS = 4
-"""How often a step is traced to find what becomes of Python numbers that the loop starts with."""
+"""Most traces of a step to find the types that Python numbers in the first carry take."""
 
 
 def close_loop(
@@ -191,9 +191,9 @@ def as_type(x: Any, type_: ArrayType) -> Any:
 
 
 def protected(x: Any) -> Any:
-    """Return what stands for an array as it is now, and cannot be written to: a copy, or an argument.
+    """Return a read-only copy of an array, or a tracer for it.
 
-    The function may have returned a buffer of its own, which it will write to in the next step.
+    The function may have returned a buffer of its own, and write to it in the next step.
     A bool becomes NumPy's, of which ``~`` is the negation. Other Python numbers stay: they have to give way to the
     dtype of what they meet.
     """
@@ -219,7 +219,7 @@ def unshared(x: Any, type_: ArrayType) -> Any:
 
 
 class PythonCarry:
-    """What a loop that Python runs hands from step to step: a value that nothing can write to, and its types."""
+    """The carry of a loop that Python runs: a read-only value, and its types."""
 
     def __init__(self, label: str, init: Leaves) -> None:
         self.label = label
@@ -229,7 +229,7 @@ class PythonCarry:
         self.started = False
 
     def take(self, returned: Leaves) -> bool:
-        """Take what a step returned; False if the first step is to be run once more: the carry is now of other types.
+        """Take the carry that a step returned; False if its types changed and the first step must run again.
 
         A Python number becomes what the loop makes of it, from its first step on.
         """
@@ -250,7 +250,7 @@ class PythonCarry:
 
 
 class NeedsTracing(Exception):
-    """A function used what traced arrays have, and arrays of NumPy or Python's numbers have not."""
+    """A function used an attribute that traced arrays have, and NumPy's arrays or numbers lack."""
 
     def __init__(self, reason: Exception) -> None:
         super().__init__(str(reason))
@@ -273,7 +273,7 @@ def needs_tracing(error: Exception) -> bool:
 
 @contextlib.contextmanager
 def with_advice(label: str) -> Iterator[None]:
-    """Say what to do if the block writes into an array that `protected` made read-only.
+    """Give advice if the block writes into an array that `protected` made read-only.
 
     Raises `NeedsTracing` if it has to be traced to run.
     """

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 A = TypeVar("A")
-"""The operand that is given by name."""
+"""The operand given by name."""
 R = TypeVar("R")
-"""What a branch returns."""
+"""The result of a branch."""
 R_else = TypeVar("R_else")
 Operands = TypeVarTuple("Operands")
 
@@ -188,7 +188,7 @@ def _counting() -> np.dtype[Any]:
 
 
 def _all_operands(label: str, operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
-    """Return the operands, of which there may be one by name."""
+    """Return the operands, given by position, or one by name."""
     if operand is _NO_OPERAND:
         return operands
     if operands:
@@ -250,7 +250,7 @@ def _called(closure: Closure, types: Sequence[ArrayType], operands: Sequence[Any
 
 
 def _call(label: str, function: Callable[..., Any], operands: Sequence[Any]) -> Any:
-    """Call the function that is chosen; traced, if it uses what only traced arrays have."""
+    """Call the chosen function; traced, if it uses attributes that only traced arrays have."""
     if any(type(x) is bool for x in tree.leaves(operands)):
         operands = tree.map(lambda x: protected(x) if type(x) is bool else x, operands)
     # Operators of plain arrays have NumPy's dtypes; others are those of traced ones.
@@ -352,7 +352,7 @@ def _weak_where_the_first_is(label: str, closures: Sequence[Closure]) -> Sequenc
 
 
 def _in_jaxs_order(label: str, branches: Sequence[A]) -> Sequence[A]:
-    """Return branches as JAX counts them, of which that of `cond` for false is the first."""
+    """Return branches in JAX's order: the branch of `cond` for false is the first."""
     return branches[::-1] if label == "cond" else branches
 
 

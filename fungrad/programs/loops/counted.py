@@ -40,7 +40,7 @@ class Counted(While, Collecting):
 
     @property
     def _places(self) -> tuple[range, range]:
-        """Where constants and carries are among the inputs of `step`, and among the operands after the number of rounds."""
+        """Positions of constants and carries among inputs of `step`, and among operands but the first."""
         b, n = self.counts[1], len(self.body.expr.inputs)
         return range(b), range(b, n - 1)
 
@@ -73,7 +73,7 @@ class Counted(While, Collecting):
         return results, loop(operands[0], *start)[1:]
 
     def _in_parts(self, moving: Sequence[int], alive: Sequence[int]) -> _Parts:
-        """Return what each round keeps for its derivative, and the derivative."""
+        """Return the round with its residuals, and the derivative of a round."""
         step, (consts, carries) = self.step, self._places
         b, n = len(consts), carries.stop + 1
         split = split_step(step, moving, alive, b, len(carries))
@@ -92,7 +92,7 @@ class Counted(While, Collecting):
         return _Parts(returning_inputs(step, kept), nothing, linear, tuple(origins), True)
 
     def _forward(self, operands: Values, parts: _Parts) -> tuple[Values, list[Any]]:
-        """Run the loop; return its results and, for each of the origins, what is the same in all rounds or has their rows."""
+        """Run the loop; return its results and, for each origin, the residual: of all rounds, or their rows."""
         consts, carries = self._places
         b, k = len(consts), len(carries)
         of_body = operands[1 : 1 + b]
@@ -159,7 +159,7 @@ class Counted(While, Collecting):
 
 
 class _Parts(NamedTuple):
-    """A round in parts, as `steps.Split` has them; `early`, the prelude may be computed though there may be no round."""
+    """A round in parts, as `steps.Split`; `early`: the prelude may run even if there are no rounds."""
 
     body: Program
     prelude: Program
@@ -170,7 +170,7 @@ class _Parts(NamedTuple):
 
 @memoized
 def counted(step: Program, consts: int, length: int) -> Counted:
-    """Return the loop of rounds that take constants, carries and their number, and return the next carries."""
+    """Return the loop of `step`, which maps constants, carries and the round's number to next carries."""
     types = list(step.expr.input_types[:-1])
     types.insert(consts, NUMBER)
 
@@ -196,7 +196,7 @@ def _with_row(x: Any, row: Any, k: Any) -> Any:
 
 @memoized
 def _with_prelude(step: Program, prelude: Program, consts: int) -> Program:
-    """Return a round that computes, each time, what a prelude computes of its constants."""
+    """Return a round that also runs the prelude, of its constants, each time."""
 
     def run(*arguments: Any) -> list[Any]:
         return [*step(*arguments), *prelude(*arguments[:consts])]
@@ -206,7 +206,7 @@ def _with_prelude(step: Program, prelude: Program, consts: int) -> Program:
 
 @memoized
 def _keeping_step(step: Program, consts: int, carries: int, length: int) -> Program:
-    """Return a round that keeps the results after the carries as rows of arrays, which are carries after these."""
+    """Return a round that writes results after the carries into rows of arrays, which are carries."""
     n = consts + carries
     arrays = [tangent_type(t) for t in step.expr.output_types[carries:]]
     arrays = [t.update(shape=(length, *t.shape)) for t in arrays]
@@ -223,7 +223,7 @@ def _keeping_step(step: Program, consts: int, carries: int, length: int) -> Prog
 
 @memoized
 def _tangent_step(linear: Program, kinds: Sequence[str], consts: int, length: int) -> Program:
-    """Return a round of tangents alone: of residuals, some of them rows of arrays, and of tangents of constants."""
+    """Return a round of tangents, from residuals (some are rows of arrays) and tangents of constants."""
     n = len(kinds)
     types = list(map(tangent_type, linear.expr.input_types))
     given = [
@@ -257,7 +257,7 @@ def _backward_step(step: Program, consts: int) -> Program:
 
 @memoized
 def _step_of_some(step: Program, batched: Sequence[bool], lending: bool, size: int) -> Program:
-    """Return a round of a batch of calls with numbers of rounds of their own: those that are done stay as they are."""
+    """Return a round of batched calls, each with its number of rounds; calls that are done do not change."""
     b = len(batched)
 
     def run(counts: Any, *arguments: Any) -> list[Any]:

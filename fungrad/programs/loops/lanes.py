@@ -1,7 +1,7 @@
-"""Batches of which only some elements take part in a computation.
+"""Computations in which only some lanes of a batch take part.
 
-What an element is not meant for must not be computed of it: it may be no number, warn or fail, and zero times the
-derivative there is no zero. So the elements that stand aside lend the operands of one that takes part.
+The others must not be computed from their own operands: the result could be NaN, warn or fail, and zero times its
+derivative is not zero. So a lane that does not take part computes with the operands of one that does.
 """
 
 from __future__ import annotations

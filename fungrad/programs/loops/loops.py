@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 C = TypeVar("C")
-"""What a loop hands on."""
+"""The carry of a loop."""
 X = TypeVar("X")
 """Rows, or the arrays that have them."""
 Y = TypeVar("Y")

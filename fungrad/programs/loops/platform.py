@@ -24,7 +24,7 @@ R = TypeVar("R")
 
 @primitive
 class PlatformIndex(Primitive):
-    """Which of `platforms` the array lies on; their number if it is none of them, or an error if `required`."""
+    """Index into `platforms` of the array's; for others their number, or an error if `required`."""
 
     platforms: tuple[str, ...]
     required: bool

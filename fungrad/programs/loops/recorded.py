@@ -1,4 +1,4 @@
-"""Loops that are recorded for Python's own: their bodies are traced, and Python runs what cannot be."""
+"""Python's own loops recorded as equations, if their bodies can be traced; else Python runs them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def recorded_loop(
     n: int,
     check: Callable[[Expr, Sequence[Any], slice, list[Any], int], None],
 ) -> Any:
-    """Record a loop of at least one step as one equation; return its last carry, and the rows of all steps, or `NotTraced`.
+    """Record a loop of at least one step as one equation; return its last carry and rows, or `NotTraced`.
 
     Carries that are Python numbers in the body stay that. `check` is given the program of the body, what that captures, where
     its carries are, the arrays that have the rows, and the number of steps; what it raises ends the attempt.
@@ -95,7 +95,9 @@ def recorded_while(
     init: Leaves,
     check: Callable[[Expr, slice], None],
 ) -> Any:
-    """Record a loop as one equation, of which Python may ask for no value; return its last carry, or `NotTraced`.
+    """Record a loop of unknown length as one equation; return its last carry, or `NotTraced`.
+
+    Python may ask for no value in it.
 
     Carries that are Python numbers in the body stay that. `check` is given the program of the body and where its carries are; what
     it raises ends the attempt.

@@ -43,8 +43,10 @@ from fungrad.rewrite.linearize import or_zeros
 from fungrad.rewrite.transpose import Collecting
 
 SHORT = 128
-"""Equations of all steps up to which a loop that may run only once is evaluated, with `PER_STEP` for each step: compiling it
-would take longer."""
+"""Most equations, over all steps, of a loop that is evaluated, not compiled, if it may run only once.
+
+Each step counts `PER_STEP` more.
+"""
 PER_STEP = 4
 
 
@@ -162,7 +164,7 @@ class Scan(Pushing, Collecting):
     def _forward(
         self, operands: Values, known: Values | None, moving: list[int], alive: list[int]
     ) -> Parts:
-        """Return the results, and the derivative of a step with what it needs of the primals."""
+        """Return the results, and the derivative of a step with its residuals."""
         n = len(self.body.expr.outputs)
         parts = None if known else self._residuals(operands, moving, alive)
         if parts is not None:
@@ -188,7 +190,7 @@ class Scan(Pushing, Collecting):
 
     @property
     def saving(self) -> Primitive:
-        """The loop that stacks all carries, and what effects give: these cannot be had again."""
+        """The loop that also returns all carries and the results of effects, which must not happen again."""
         c, k = self.counts
         return self._returning(range(c, c + k))
 
@@ -269,7 +271,7 @@ class Scan(Pushing, Collecting):
     def _history(
         self, operands: Values, consts: Sequence[int], still: Sequence[int], xs: Sequence[int]
     ) -> Values:
-        """Return the stacked carries that do not depend on what the loop is linear in."""
+        """Return the stacked carries that do not depend on linear operands of the loop."""
         c, n = self.counts[0], len(still)
         body = rearranged(quiet(self.body), [*consts, *still, *xs], [i - c for i in still])
         body = returning_inputs(body, range(len(consts), len(consts) + n))

@@ -23,19 +23,18 @@ from fungrad.rewrite.linearize import linearize_expr, or_zeros
 from fungrad.rewrite.transpose import pull_back
 
 KEEP_BELOW = 2
-"""How many times the bytes of carries and rows a step may keep for its derivative.
+"""Most bytes of residuals that a step keeps, in multiples of the bytes of its carries and rows.
 
 If the residuals of a step take more, the carries are kept instead, and the step is computed again in
-the backward pass: the memory of a gradient is proportional to what the loop itself hands on, however
-long its body is.
+the backward pass. So the memory of a gradient is proportional to the carries, however long the body is.
 """
 
 
 class Parts(NamedTuple):
-    """The derivative of a step, and what it needs of the primal computation.
+    """The derivative of a step, and its residuals.
 
-    Those are what is the same in all steps, and rows, by their places among the inputs of `step`. What that takes besides,
-    after all others, are the tangents of the constants, carries and rows that move.
+    `consts` are residuals of all steps, `rows` those of each, by position among the inputs of `step`. Its last inputs are
+    the tangents of the constants, carries and rows that have some.
     """
 
     results: Values
@@ -45,10 +44,10 @@ class Parts(NamedTuple):
 
 
 class Split(NamedTuple):
-    """A step in two: what is computed forwards, and what is linear in the tangents.
+    """A step in two parts: the primal one, and the one that is linear in the tangents.
 
-    `body` returns the outputs and residuals to be stacked, `prelude` takes the constants and returns what
-    is the same in all steps. `linear` takes the residuals in the order of `origins`, then the tangents.
+    `body` returns the outputs and residuals to be stacked, `prelude` takes the constants and returns residuals
+    that are the same in all steps. `linear` takes the residuals in the order of `origins`, then the tangents.
     """
 
     body: Program
@@ -109,9 +108,9 @@ def split_step(
 
 
 def _again(expr: Expr, residuals: Sequence[int], c: int, k: int) -> Expr:
-    """Return the program of those residuals that cost no more to compute again than to keep: places, and what lies there.
+    """Return the program of the residuals that are cheaper to compute again than to keep.
 
-    They are integers that are computed of constants and rows, of which elements are taken, but of no carries.
+    They are integers such as indices, and elements that are taken or arranged anew, of constants and rows alone.
     """
     still = {*expr.constants, *expr.inputs[:c], *expr.inputs[c + k :]}
     cheap: set[int] = set()
@@ -138,14 +137,14 @@ def _varying(expr: Expr, inputs: Sequence[int]) -> set[int]:
 
 
 class Kinds(NamedTuple):
-    """The positions of constants, carries and stacked arrays that are `known`, and of those that a loop is `linear` in."""
+    """Positions of constants, carries and stacked arrays: those `known`, and those a loop is `linear` in."""
 
     known: tuple[tuple[int, ...], ...]
     linear: tuple[tuple[int, ...], ...]
 
     @classmethod
     def of(cls, kinds: Sequence[Sequence[int]], linear: Sequence[bool]) -> Kinds:
-        """Part the positions of each of `kinds` by what is said of them."""
+        """Divide the positions of each of `kinds` by the flags `linear`."""
         known, others = [
             tuple([tuple([i for i in kind if linear[i] is flag]) for kind in kinds])
             for flag in (False, True)
@@ -157,9 +156,15 @@ class Kinds(NamedTuple):
 def transposed_step(body: Program, kinds: Kinds, present: Sequence[int]) -> Program:
     """Return a step backwards.
 
-    It takes the constants that are known; sums of the cotangents of the others and the cotangents of
-    the carries; rows of the known carries and stacked arrays and of the cotangents of the results
-    `present`. It returns sums and cotangents of carries, then the cotangents of the linear rows.
+    Its inputs are, in this order,
+
+    - the known constants,
+    - the sums so far of the cotangents of the other constants,
+    - the cotangents of the carries,
+    - rows of the known carries and stacked arrays,
+    - rows of the cotangents of the results `present`.
+
+    It returns sums and cotangents of carries, then the cotangents of the linear rows.
     """
     expr = quiet(body).expr
     types = list(map(tangent_type, expr.input_types))

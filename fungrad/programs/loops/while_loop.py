@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 C = TypeVar("C")
-"""What the loop hands on."""
+"""The carry of the loop."""
 
 
 @primitive
