@@ -147,9 +147,9 @@ class Program(Keeper):
         return any(e.primitive.effect for e in self.given.equations)
 
     @cached_property
-    def meets(self) -> bool:
+    def is_collective(self) -> bool:
         """Whether one of its equations is a collective."""
-        return any(e.primitive.meets for e in self.given.equations)
+        return any(e.primitive.is_collective for e in self.given.equations)
 
     @cached_property
     def can_fail(self) -> bool:
@@ -176,7 +176,7 @@ class Program(Keeper):
 
     def scheduled(self, xp: ModuleType) -> Schedule:
         """Return the schedule for arrays of the library `xp`."""
-        way = Way.MESSAGES if self.meets else Way.CALLS
+        way = Way.MESSAGES if self.is_collective else Way.CALLS
         steps = scheduled(self.expr, self.donated, self.borrowed, target_of(xp), way)
         return steps.check() if check_exprs.get() else steps
 
@@ -202,11 +202,11 @@ class Program(Keeper):
         if self.axis_names:
             return lambda *arguments: evaluate(self.expr, arguments)
         target = target_of(xp)
-        if (self.meets and not target.on_host) or self.effect or compilation.get() == "off":
+        if (self.is_collective and not target.on_host) or self.effect or compilation.get() == "off":
             with no_collection():
                 source = self.source if target.on_host else python_source(self.scheduled(xp))
             return self.bound(source, xp)
-        if self.meets:
+        if self.is_collective:
             with importing:  # what few programs come to need
                 from fungrad.compile.segments import in_segments
             return in_segments(self.expr, xp, Program, run_source)

@@ -94,8 +94,8 @@ class Primitive(InternedValue):
     axis_names: frozenset[Hashable] = frozenset()
     """The named axes across which it works: see `core/axes.py`."""
 
-    meets: bool = False
-    """Whether calls or processes meet in it: it is computed in its turn, and once."""
+    is_collective: bool = False
+    """Whether it is a collective of calls or processes: computed in its turn, and once."""
 
     effect: ClassVar[bool] = False
     """Whether a call does more than compute, such as printing: it is neither dropped nor shared."""

@@ -80,9 +80,9 @@ class OfPrograms(Primitive):
         return any(x.effect for x in self._contents())
 
     @cached_property
-    def meets(self) -> bool:
-        """Whether one of the programs does."""
-        return any(x.meets for x in self._contents())
+    def is_collective(self) -> bool:
+        """Whether one of the programs has a collective."""
+        return any(x.is_collective for x in self._contents())
 
     @cached_property
     def can_fail(self) -> bool:
