@@ -151,7 +151,7 @@ def meetings(step: Callable[[Any, Any], Any], params: Any, x: Any) -> list[tuple
     expr = overlapped(fg.jit(step).lower(params, x).simplified)
     met = []
     for primitive, inputs, _ in expr.equations:
-        if primitive.meets and not isinstance(primitive, Wait):
+        if primitive.is_collective and not isinstance(primitive, Wait):
             of = primitive.collectives[0] if isinstance(primitive, Overlapping) else primitive
             met.append((of.name, sum(expr.types[v].nbytes for v in inputs)))
     return met

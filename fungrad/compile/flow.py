@@ -68,7 +68,7 @@ def hoisted(body: Expr, constants: int) -> tuple[Expr, Expr]:
     rest = []
     for equation, source in body.located():
         primitive, inputs, outputs = equation
-        alone = not (primitive.effect or primitive.meets) and still.issuperset(inputs)
+        alone = not (primitive.effect or primitive.is_collective) and still.issuperset(inputs)
         if alone:
             still.update(outputs)
         if alone and not primitive.rearranges:

@@ -42,7 +42,7 @@ def in_segments(
     """
 
     def compiled(part: Expr) -> Callable[..., list[Any]]:
-        if part.equations[0].primitive.meets:  # a loop, say, that Python runs
+        if part.equations[0].primitive.is_collective:  # a loop, say, that Python runs
             return run_source(python_source(scheduled(part, way=Way.MESSAGES)), xp)
         return program(part, at_once=True, jitted=True)
 
@@ -68,7 +68,7 @@ def _parts(expr: Expr) -> list[list[int]]:
     group: list[int] = []
     made: set[int] = set()  # by the group
     for number, (primitive, inputs, outputs) in enumerate(expr.equations):
-        if not primitive.meets:
+        if not primitive.is_collective:
             group.append(number)
             made.update(outputs)
             continue
@@ -90,7 +90,7 @@ def _steps(expr: Expr) -> list[Step]:
     }
     later = {*expr.outputs}  # what is read after the part
     for numbers in reversed(_parts(expr)):
-        if not expr.equations[numbers[0]].primitive.meets:
+        if not expr.equations[numbers[0]].primitive.is_collective:
             numbers = _needed(expr, numbers, spread, later)
         if not numbers:
             continue

@@ -111,6 +111,6 @@ class Answers:
         """Take up the equations recorded since the last time."""
         for number in range(self._scanned, len(trace.equations)):
             primitive, _, outputs = trace.equations[number]
-            if not (primitive.effect or primitive.meets):
+            if not (primitive.effect or primitive.is_collective):
                 self._makers.update(dict.fromkeys(outputs, number))
         self._scanned = len(trace.equations)

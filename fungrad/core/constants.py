@@ -93,7 +93,7 @@ class Constants:
                 self._answers += 1
         for number in range(self._scanned, len(trace.equations)):
             primitive, inputs, outputs = trace.equations[number]
-            if primitive.effect or primitive.meets:
+            if primitive.effect or primitive.is_collective:
                 continue  # it does more, or differs from call to call of what is mapped
             if all(v in values or v in outer or v in makers for v in inputs):
                 makers.update(dict.fromkeys(outputs, number))

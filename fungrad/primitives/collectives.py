@@ -50,7 +50,7 @@ class Collective(Primitive):
     size: int
     """How many calls there are."""
 
-    meets = True
+    is_collective = True
     can_fail = True
 
     @property

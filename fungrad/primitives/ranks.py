@@ -38,7 +38,7 @@ class Boundary(Collective):
 class Part(Boundary):
     """The element of the operand, along axis 0, that is this process's."""
 
-    meets = False
+    is_collective = False
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         self._check_leading(x)
@@ -65,7 +65,7 @@ class Whole(Boundary):
 class Spread(Boundary):
     """The operand, which all processes have."""
 
-    meets = False
+    is_collective = False
 
 
 @primitive
@@ -79,7 +79,7 @@ class Total(Boundary):
 class Lone(Boundary):
     """The operand in the first process, and zeros in the others."""
 
-    meets = False
+    is_collective = False
 
 
 @primitive
@@ -103,7 +103,7 @@ Part.counterpart, Spread.counterpart, Lone.counterpart = Whole, Total, First
 class Alike(Boundary):
     """The first element along axis 0, equal to all others: `Agreed` of one process's calls."""
 
-    meets = False
+    is_collective = False
     axis_names = frozenset()
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
@@ -134,7 +134,7 @@ class Overlapping(Primitive):
 
     collectives: tuple[Collective, ...]
 
-    meets = True
+    is_collective = True
     can_fail = True
 
     @property

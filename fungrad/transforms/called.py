@@ -31,7 +31,7 @@ class Call(Calling):
 
     # Whether it is so of an equation of the program.
     effect = cached_property(lambda self: self.program.effect)
-    meets = cached_property(lambda self: self.program.meets)
+    is_collective = cached_property(lambda self: self.program.is_collective)
     can_fail = cached_property(lambda self: self.program.can_fail)
 
     def infer(self, types: tuple[ArrayType, ...]) -> tuple[ArrayType, ...]:

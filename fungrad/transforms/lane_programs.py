@@ -39,7 +39,7 @@ def communicates(primitive: Primitive, name: Hashable) -> bool:
     if isinstance(primitive, Calling):
         return any(communicates(e.primitive, name) for e in primitive.callee.equations)
     names = primitive.axis_names
-    return (primitive.meets and not names) or (name is not None and name in names)
+    return (primitive.is_collective and not names) or (name is not None and name in names)
 
 
 def groups_of(rows: Numbers, seen_as: SeenAs = None) -> list[Numbers]:

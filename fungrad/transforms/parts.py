@@ -83,7 +83,7 @@ def in_parts(expr: Expr, programs: dict[Hashable, Program]) -> Parts | None:
     """
     expr = without_dead_code(expr)
     for primitive, _, _ in expr.equations:
-        if primitive.meets or primitive.axis_names:
+        if primitive.is_collective or primitive.axis_names:
             return None
         if primitive.effect and not isinstance(primitive, Guard):
             return None

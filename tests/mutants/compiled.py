@@ -56,8 +56,8 @@ MUTANTS = (
     Mutant(
         "share-of-effects",
         "fungrad/compile/passes/share.py",
-        "            if not (primitive.effect or primitive.meets):\n",
-        "            if not primitive.meets:\n",
+        "            if not (primitive.effect or primitive.is_collective):\n",
+        "            if not primitive.is_collective:\n",
         "equal equations with effects are run once",
         ("tests/compile/test_simplify.py", "tests/test_callback.py", "tests/test_debug.py"),
     ),

@@ -125,7 +125,7 @@ class _Outliner:
         """Whether an equation may be in a routine."""
         primitive, inputs, outputs = self.given[number][0]
         types = self.expr.types
-        if primitive.effect or primitive.meets or not outputs:
+        if primitive.effect or primitive.is_collective or not outputs:
             return False
         if any(not types[v].size for v in (*inputs, *outputs)):
             return False

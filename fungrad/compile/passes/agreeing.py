@@ -55,7 +55,7 @@ def compared(expr: Expr, ways: Ways) -> Expr:
     kept = []
     meetings = 0
     for (primitive, inputs, outputs), source in expr.located():
-        meetings += primitive.meets
+        meetings += primitive.is_collective
         inputs = tuple([same.get(v, v) for v in inputs])
         operands = [known[v] for v in inputs if v in known]
         if isinstance(primitive, Agreed) and operands and primitive.axis in operands[0].axes:
@@ -84,7 +84,7 @@ def is_message(primitive: Primitive) -> bool:
     return (
         isinstance(primitive, Collective)
         and isinstance(primitive.axis, Ranks)
-        and primitive.meets
+        and primitive.is_collective
         and type(primitive) is not AxisIndex
     )
 

@@ -80,5 +80,10 @@ class _Order:
 def _can_move(equation: Equation) -> bool:
     """Whether an equation may run earlier: no effect, collective, error, held program or assignment."""
     primitive = equation.primitive
-    stays = primitive.effect or primitive.meets or primitive.can_fail or primitive.holds_programs
+    stays = (
+        primitive.effect
+        or primitive.is_collective
+        or primitive.can_fail
+        or primitive.holds_programs
+    )
     return not (stays or assigns(primitive))

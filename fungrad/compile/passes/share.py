@@ -54,7 +54,7 @@ class _Sharing:
                 self.made_by[outputs[0]] = simpler
                 if isinstance(primitive, SLICES):
                     number = self.places.setdefault(outputs[0], number)
-            if not (primitive.effect or primitive.meets):
+            if not (primitive.effect or primitive.is_collective):
                 commutes = primitive is mul or primitive is add
                 key = (primitive, tuple(sorted(inputs)) if commutes else inputs)
                 known = computed.setdefault(key, outputs)
