@@ -165,7 +165,7 @@ def _evaluated(trace: Recording, number: int) -> tuple[int, list[Any]]:
 
 def _computes(primitive: Primitive) -> bool:
     """Whether a primitive does nothing but compute results, and its derivative needs nothing but these."""
-    return not (primitive.pushes or primitive.effect or primitive.is_collective)
+    return not (primitive.joint_jvp or primitive.effect or primitive.is_collective)
 
 
 def _is_plain(primitive: Primitive, operands: Sequence[Any]) -> bool:

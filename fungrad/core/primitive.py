@@ -79,10 +79,10 @@ class Primitive(InternedValue):
     on_scalars: ClassVar[str | None] = None
     """Python's expression for it, ``{} + {}``, if equal on NumPy's real scalars."""
 
-    picks: ClassVar[bool] = False
-    """Whether the result is elements of the first operand; `add_picked` adds the cotangent to theirs."""
+    takes_elements: ClassVar[bool] = False
+    """Whether the result has elements of the first operand; `add_to_taken` adds the cotangent to theirs."""
 
-    relays: ClassVar[bool] = False
+    forwards_result: ClassVar[bool] = False
     """Identity that forwards a precomputed result; error messages mention only that result."""
 
     spelled_on_device: ClassVar[bool] = True
@@ -106,8 +106,8 @@ class Primitive(InternedValue):
     remembered: ClassVar[bool] = True
     """Whether recent instances are kept after their last program. Those with fields of the user's are not."""
 
-    pushes: ClassVar[bool] = False
-    """Whether forward mode is stated by `push` instead of `jvp`."""
+    joint_jvp: ClassVar[bool] = False
+    """Whether forward mode is stated by `push`, results and tangents jointly, instead of `jvp`."""
 
     def __init_subclass__(cls) -> None:
         """Give the class its name in snake case."""
@@ -234,8 +234,8 @@ class Primitive(InternedValue):
             return None
         return self.transpose(ct, *standing)
 
-    def add_picked(self, total: Any, ct: Any, *others: Any) -> None:
-        """Where this `picks`: add a cotangent of the result, in place, to that of the first operand."""
+    def add_to_taken(self, total: Any, ct: Any, *others: Any) -> None:
+        """If this `takes_elements`: add a cotangent of the result, in place, to that of the first operand."""
         raise self.missing("transpose")
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:

@@ -91,7 +91,7 @@ def _message(
     types = ", ".join(str(type_of(x)) for x in operands)
     of = f" of {types}" if operands else ""
     already = [i for i, x in enumerate(operands) if fault(x, chosen) == kind]
-    if primitive.relays:
+    if primitive.forwards_result:
         already, of = [], ""
     came = f"; its operand {already[0]} had {kind} already" if already else ""
     return (

@@ -51,7 +51,7 @@ class DynamicSlice(Primitive):
 
     linear = (0,)
     view = True
-    picks = True
+    takes_elements = True
 
     def abstract_eval(self, x: ArrayType, *starts: ArrayType) -> ArrayType:
         return x.update(shape=_sliced_shape(self, x, starts))
@@ -94,7 +94,7 @@ class DynamicSlice(Primitive):
     def expression(self, x: str, *starts: str) -> str:
         return f"{x}[{self.index_text(*starts)}]"
 
-    def add_picked(self, total: Any, ct: Any, *others: Any) -> None:
+    def add_to_taken(self, total: Any, ct: Any, *others: Any) -> None:
         total[self.index_at(*others)] += ct
 
     def transpose(self, ct: Any, x: Linear, *starts: Any) -> tuple[Any, ...]:

@@ -32,7 +32,7 @@ class IndexedSlice(Primitive):
     linear = (0,)
     warns = False
     view = True
-    picks = True
+    takes_elements = True
 
     @property
     def dropped(self) -> tuple[int, ...]:
@@ -77,7 +77,7 @@ class IndexedSlice(Primitive):
     def expression(self, x: str, *places: str) -> str:
         return f"{x}[{self.index_text(*places)}]"
 
-    def add_picked(self, total: Any, ct: Any, *others: Any) -> None:
+    def add_to_taken(self, total: Any, ct: Any, *others: Any) -> None:
         total[self.index_at(*others)] += ct
 
     def transpose(self, ct: Any, x: Linear, *places: Any) -> tuple[Any, ...]:

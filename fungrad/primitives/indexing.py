@@ -43,7 +43,7 @@ class Gather(Primitive):
 
     linear = (0,)
     warns = False
-    picks = True
+    takes_elements = True
 
     def abstract_eval(self, x: ArrayType, *indices: ArrayType) -> ArrayType:
         return x.update(shape=_indexed_shape(self, x, indices))
@@ -54,7 +54,7 @@ class Gather(Primitive):
         result = x[tuple(indices)]
         return result if np.ndim(indices[0]) else result.copy()  # scalar indices give a view
 
-    def add_picked(self, total: Any, ct: Any, *others: Any) -> None:
+    def add_to_taken(self, total: Any, ct: Any, *others: Any) -> None:
         if self.unique or math.prod(np.shape(others[0])) <= 1:
             total[others] += ct
         elif total.flags.c_contiguous:

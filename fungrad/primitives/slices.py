@@ -63,7 +63,7 @@ class Slice(Rearrangement):
     step: tuple[int, ...]
     dropped: tuple[int, ...] = ()
 
-    picks = True
+    takes_elements = True
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         if not len(self.start) == len(self.stop) == len(self.step) == x.ndim:
@@ -100,7 +100,7 @@ class Slice(Rearrangement):
     def expression(self, x: str) -> str:
         return f"{x}[{self.index_text()}]"
 
-    def add_picked(self, total: Any, ct: Any, *others: Any) -> None:
+    def add_to_taken(self, total: Any, ct: Any, *others: Any) -> None:
         total[self.index] += ct
 
     def transpose(self, ct: Any, x: Linear) -> tuple[Any, ...]:

@@ -26,7 +26,7 @@ Moved: TypeAlias = tuple[list[int], list[int]]
 class Pushing(OfPrograms):
     """A primitive whose results have the tangents that its programs give them."""
 
-    pushes = True
+    joint_jvp = True
 
     def moved(self, perturbed: Sequence[bool]) -> Moved:
         """Return which inputs and which results have tangents if the operands in `perturbed` have."""

@@ -59,7 +59,7 @@ def gradient_at_once(
     """Return the outputs of `expr` for arrays, without the first `skip`, then the gradient of the first.
 
     The arguments are the inputs and the results of the first `done` equations. No equation may have a derivative that is
-    made together with its results (`Primitive.pushes`). How cotangents are pulled back is left to `pull`.
+    made together with its results (`Primitive.joint_jvp`). How cotangents are pulled back is left to `pull`.
     """
     types, first = expr.types, expr.outputs[0]
     by = [expr.inputs[i] for i in wrt]
@@ -128,8 +128,8 @@ def _backward(
         for v in outputs:
             cts[v] = None
         operands = [values[v] for v in inputs]
-        if primitive.picks and flags[0]:
-            primitive.add_picked(_own(cts, inputs[0], operands[0], own), given[0], *operands[1:])
+        if primitive.takes_elements and flags[0]:
+            primitive.add_to_taken(_own(cts, inputs[0], operands[0], own), given[0], *operands[1:])
             continue
         try:
             if whole is not None:

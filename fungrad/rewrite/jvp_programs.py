@@ -52,7 +52,7 @@ def record_rule(
         outs, operands = arguments[middle:end], arguments[end:]
         given = iter(arguments[:middle])
         tangents = [next(given) if m else None for m in moving]
-        if primitive.pushes:
+        if primitive.joint_jvp:
             _, t_outs = primitive.push(tuple(tangents), operands, None, True)
         else:
             t_outs = tangents_of(primitive, tangents, outs, operands)

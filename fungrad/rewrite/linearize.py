@@ -60,7 +60,7 @@ def push_forward(
                 break
         results = known.get(number) if known else None
         locate(in_derivative(source) if moves else source, tangent_trace)
-        if moves and primitive.pushes:
+        if moves and primitive.joint_jvp:
             results, t_out = primitive.push(tuple(ts), tuple(ins), results, tangent_trace is None)
         elif results is None:
             results = primitive.as_sequence((bind if ins else rebind)(primitive, ins, source))
@@ -68,7 +68,7 @@ def push_forward(
             values[v] = result
         if not moves:
             continue
-        if not primitive.pushes:
+        if not primitive.joint_jvp:
             t_out = tangents_of(primitive, ts, results, ins)
         for v, t in zip(outputs, t_out, strict=True):
             # What is linear in tangents and made of none is zero, whatever a user's rule has computed it by.

@@ -99,7 +99,7 @@ def _forward(
         if primitive.differentiable and not moving.isdisjoint(inputs):
             flags = [v in moving for v in inputs]
             derivative = None
-            if primitive.pushes:
+            if primitive.joint_jvp:
                 locate(in_derivative(source))
                 operands = [values[v] for v in inputs]
                 results, derivative = _linearized(primitive, source, flags, operands, results)
@@ -158,7 +158,7 @@ def pulled(
 ) -> Sequence[Any]:
     """Return the cotangents of the operands in `flags`, by the primitive's rule or by transposing.
 
-    That is the one that has been made with the results, or that of the equation by itself.
+    The transposed derivative is the one made with the results, or that of the equation by itself.
     """
     if derivative is None:
         if not primitive.multiple_results:

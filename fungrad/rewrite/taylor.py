@@ -119,7 +119,7 @@ class Application:
 
     def upto(self, order: int) -> None:
         """Compute the coefficients up to that of `order`."""
-        if self.primitive.pushes and order > 0 and self._order < order and self._push(order):
+        if self.primitive.joint_jvp and order > 0 and self._order < order and self._push(order):
             return
         while self._order < order:
             if self._order < 0:
@@ -318,7 +318,7 @@ def push_series(
         if number in known:  # there may be more than the results: what is saved
             application.begin(known[number][: len(application.results)])
         arithmetic.locate(source)
-        together = application.primitive.pushes and any(x.moves for x in application.operands)
+        together = application.primitive.joint_jvp and any(x.moves for x in application.operands)
         if not together:
             application.upto(0)
         arithmetic.locate(in_derivative(source))

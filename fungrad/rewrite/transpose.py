@@ -53,7 +53,7 @@ def pull_back(
         What cotangents of inputs begin with, by position. To elements of it others are added in place, also by loops, where a
         sum by itself would begin with an array of zeros, in each step of a loop.
     """
-    if any(e.primitive.pushes for e in expr.equations):
+    if any(e.primitive.joint_jvp for e in expr.equations):
         expr = apart(expr, [x is None for x in arguments])
     types = expr.types
     values: list[Any] = [None] * len(types)

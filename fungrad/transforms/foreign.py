@@ -212,7 +212,7 @@ class Foreign(Standing):
     types: tuple[ArrayType, ...]
 
     multiple_results = True
-    pushes = True
+    joint_jvp = True
     remembered = False
     holds_programs = (
         True  # it may: whether it can be run for many steps at once, its rules alone know

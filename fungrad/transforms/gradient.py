@@ -93,7 +93,7 @@ class Gradient:
         with at_places(trace.sources), no_collection():
             expr, done = recorded(trace, outputs, but_whole=True)
             if any(
-                e.primitive.pushes or e.primitive.effect or e.primitive.is_collective
+                e.primitive.joint_jvp or e.primitive.effect or e.primitive.is_collective
                 for e in expr.equations
             ):
                 return None

@@ -118,7 +118,9 @@ def _again(expr: Expr, residuals: Sequence[int], c: int, k: int) -> Expr:
         whole = all(expr.types[v].dtype.kind in "biu" for v in (*inputs, *outputs))
         safe = isinstance(primitive, Cast) or bool(primitive.total) or not primitive.warns
         counts = isinstance(primitive, Elementwise) and whole and safe
-        if (counts or primitive.picks or primitive.rearranges) and still.issuperset(inputs):
+        if (counts or primitive.takes_elements or primitive.rearranges) and still.issuperset(
+            inputs
+        ):
             still.update(outputs)
             cheap.update(outputs)
     outputs = tuple(dict.fromkeys([v for v in residuals if v in cheap]))

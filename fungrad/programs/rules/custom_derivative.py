@@ -176,7 +176,7 @@ class OfRule(Primitive):
     called: str
 
     linear = (0,)
-    relays = True
+    forwards_result = True
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         return x
@@ -205,7 +205,7 @@ class AtValues(OfPrograms):
     consts: int
     watched: bool
 
-    pushes = True
+    joint_jvp = True
     effect = False  # what the rule prints of tangents, it prints where these are computed
     can_fail = False  # and it fails there
 

@@ -127,7 +127,7 @@ class OfFunction(OfPrograms):
     rule: Any
     counts: tuple[int, int]
 
-    pushes = True
+    joint_jvp = True
 
     def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
         return tuple(map(tangent_type, self.function.expr.output_types))
