@@ -48,4 +48,4 @@ class Moving:
 
 def may_move(x: Any) -> bool:
     """Whether an open transform may differentiate by something that `x` depends on."""
-    return type(x) is Tracer and x._owner.moves(x._variable)
+    return type(x) is Tracer and x._owner.has_tangent(x._variable)

@@ -261,7 +261,7 @@ class Primitive(InternedValue):
         """
         return None
 
-    def moves(self, perturbed: Sequence[bool]) -> Sequence[bool] | None:
+    def tangent_mask(self, perturbed: Sequence[bool]) -> Sequence[bool] | None:
         """Return which results may have a tangent if the operands in `perturbed` have one; None if all may.
 
         A custom rule may give a tangent even to a result that does not depend on these operands.

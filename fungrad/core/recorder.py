@@ -115,7 +115,7 @@ class Recorder(Protocol):
         From then on only the calls that have this value are traced; or that are equal in what Python sees of it.
         """
 
-    def moves(self, variable: int, by_this: bool = False) -> bool:
+    def has_tangent(self, variable: int, by_this: bool = False) -> bool:
         """Whether an open transform, or with `by_this` this one, may differentiate a variable."""
 
     def maker(self, variable: int) -> tuple[Any, tuple[int, ...]]:

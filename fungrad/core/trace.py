@@ -338,7 +338,7 @@ class Trace(Capturing):
         array = np.ndarray(type_.shape, type_.dtype, value, 0, strides)
         return new_tracer(self, self.add_input(type_, array), type_)
 
-    def moves(self, variable: int, by_this: bool = False) -> bool:
+    def has_tangent(self, variable: int, by_this: bool = False) -> bool:
         """Whether an open transform, or with `by_this` this one, may differentiate a variable."""
         if self._moving is None:
             self._moving = Moving()

@@ -250,7 +250,7 @@ class Tracer(Slots):
     def _has_derivative(self) -> bool:
         """Whether a derivative may be lost with it."""
         trace, variable = self._owner, self._variable
-        if not self._type.inexact or trace.moves(variable):
+        if not self._type.inexact or trace.has_tangent(variable):
             return self._type.inexact
         if trace.answers is not None or (trace.parts and settings.get().reading):
             return False
@@ -270,7 +270,7 @@ class Tracer(Slots):
         value = asked(self, seen_as)
         if type(self) is not Tracer:  # but an array from now on
             return value
-        if constant and type(value) is not Tracer and self._owner.moves(self._variable):
+        if constant and type(value) is not Tracer and self._owner.has_tangent(self._variable):
             from fungrad.core.strict import note_conversion
 
             note_conversion(self._owner, self._variable, what)

@@ -177,7 +177,7 @@ class Function(Elementwise):
                     tangent = term if tangent is None else tangent + term
         return tangent
 
-    def moves(self, perturbed: Sequence[bool]) -> Sequence[bool] | None:
+    def tangent_mask(self, perturbed: Sequence[bool]) -> Sequence[bool] | None:
         if not self.partials or None not in self.partials:
             return None
         return [any(p for p, f in zip(self.partials, perturbed, strict=True) if f)]

@@ -38,7 +38,7 @@ def batched_outputs(expr: Expr, flags: Sequence[bool], exactly: bool = False) ->
     return with_batch(expr, flags, name_in_batch.get(), exactly)
 
 
-def moves(expr: Expr, flags: Sequence[bool]) -> list[bool]:
+def tangent_mask(expr: Expr, flags: Sequence[bool]) -> list[bool]:
     """Return which outputs may have a tangent if the inputs marked in `flags` have one."""
     return _spread(expr, flags, derivatives=True)
 
@@ -48,7 +48,9 @@ def _spread(expr: Expr, flags: Sequence[bool], derivatives: bool) -> list[bool]:
     for primitive, inputs, outputs in expr.equations:
         flags = tuple([v in marked for v in inputs])
         if any(flags) and (primitive.differentiable or not derivatives):
-            affected = primitive.moves(flags) if derivatives else primitive.varies(flags, True)
+            affected = (
+                primitive.tangent_mask(flags) if derivatives else primitive.varies(flags, True)
+            )
             reached = outputs if affected is None else itertools.compress(outputs, affected)
             marked.update(v for v in reached if expr.types[v].inexact or not derivatives)
     return [v in marked for v in expr.outputs]

@@ -49,7 +49,7 @@ class Pushing(OfPrograms):
         results, t_alive = self.push_apart(operands, tangents, known, moved)
         return results, placed(t_alive, alive, n)
 
-    def moves(self, perturbed: Sequence[bool]) -> list[bool]:
+    def tangent_mask(self, perturbed: Sequence[bool]) -> list[bool]:
         alive = set(self.moved(perturbed)[1])
         return [i in alive for i in range(len(self.abstract_eval()))]
 

@@ -66,7 +66,7 @@ def grad_expr(
 def reached(equation: Equation, flags: Sequence[bool], types: Sequence[ArrayType]) -> list[int]:
     """Return the results of an equation that depend on the operands in `flags`."""
     primitive, _, outputs = equation
-    affected = primitive.moves(flags)
+    affected = primitive.tangent_mask(flags)
     dependent = outputs if affected is None else itertools.compress(outputs, affected)
     return [v for v in dependent if types[v].inexact]
 

@@ -156,7 +156,7 @@ class Ref(Referring):
         if _values_known(self.belongs_to):
             if type(value) is not Tracer:
                 return value
-            known = None if value._owner.moves(value._variable) else known_value(value)
+            known = None if value._owner.has_tangent(value._variable) else known_value(value)
             if known is not None:
                 return leave(known)
         raise ElsewhereError(

@@ -19,9 +19,9 @@ from fungrad.primitives.shaping import full
 from fungrad.programs.analysis import (
     any_of,
     batched_outputs,
-    moves,
     placed,
     pulled_back,
+    tangent_mask,
     trimmed,
     widened,
 )
@@ -61,7 +61,7 @@ class Cond(Pushing):
     def moved(self, perturbed: Sequence[bool]) -> Moved:
         flags = perturbed[1:]
         moving = [i for i, flag in enumerate(flags) if flag]
-        return moving, any_of([moves(branch.expr, flags) for branch in self.branches])
+        return moving, any_of([tangent_mask(branch.expr, flags) for branch in self.branches])
 
     def push_apart(
         self, operands: Values, tangents: Values, known: Values | None, moved: Moved

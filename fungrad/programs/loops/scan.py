@@ -19,12 +19,12 @@ from fungrad.programs.analysis import (
     batched_outputs,
     carries_for,
     fixpoint,
-    moves,
     placed,
     reaches,
     reads,
     rearranged,
     returning_inputs,
+    tangent_mask,
 )
 from fungrad.programs.closing import Pruned, Values, batched_program, shared
 from fungrad.programs.effects import given_effects, quiet, returning_effects
@@ -134,7 +134,7 @@ class Scan(Pushing, Collecting):
         expr = self.body.expr
         flags = fixpoint(expr, perturbed, self._carries, derivatives=True)
         moving = [i for i, flag in enumerate(flags) if flag]
-        alive = [i for i, flag in enumerate(moves(expr, flags)) if flag]
+        alive = [i for i, flag in enumerate(tangent_mask(expr, flags)) if flag]
         c, k = self.counts
         # A carry that moves has a tangent from the start, and keeps it.
         return moving, sorted({*alive, *[i - c for i in moving if c <= i < c + k]})

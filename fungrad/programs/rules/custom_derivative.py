@@ -144,7 +144,9 @@ class CustomDerivative(CustomFunction):
 
 def _moved_by(trace: Recorder) -> Any:
     """Return the test for values that `trace` itself may differentiate by."""
-    return lambda x: type(x) is Tracer and x._owner is trace and trace.moves(x._variable, True)
+    return lambda x: (
+        type(x) is Tracer and x._owner is trace and trace.has_tangent(x._variable, True)
+    )
 
 
 def _value_for(trace: Recorder, x: Any) -> Any:

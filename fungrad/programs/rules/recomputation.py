@@ -19,7 +19,14 @@ from fungrad.core.trace import record_expr
 from fungrad.core.types import ArrayType, tangent_type
 from fungrad.primitives.naming import Named
 from fungrad.primitives.shaping import full
-from fungrad.programs.analysis import batched_outputs, moves, placed, pulled_back, reads, trimmed
+from fungrad.programs.analysis import (
+    batched_outputs,
+    placed,
+    pulled_back,
+    reads,
+    tangent_mask,
+    trimmed,
+)
 from fungrad.programs.closing import Pruned, Values, batched_program, memoized, shared
 from fungrad.programs.pushing import (
     Moved,
@@ -58,7 +65,9 @@ class Checkpoint(Pushing):
 
     def moved(self, perturbed: Sequence[bool]) -> Moved:
         moving = [i for i, flag in enumerate(perturbed) if flag]
-        return moving, [i for i, flag in enumerate(moves(self.program.expr, perturbed)) if flag]
+        return moving, [
+            i for i, flag in enumerate(tangent_mask(self.program.expr, perturbed)) if flag
+        ]
 
     def push_apart(
         self, operands: Values, tangents: Values, known: Values | None, moved: Moved
