@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core import tree
+from fungrad.core.trace import Trace
 from fungrad.core.tracer import ARGUMENT, Tracer, innermost_trace, new_tracer
 from fungrad.core.types import is_array
 from fungrad.numpy.memory import View
@@ -148,7 +149,9 @@ class _Hidden:
     """The trace of an array that is not to be read."""
 
     def __getattr__(self, name: str) -> Any:
-        raise NotRecorded("a function that it calls reads an array that it writes to")
+        if hasattr(Trace, name) and not name.startswith("__"):
+            raise NotRecorded("a function that it calls reads an array that it writes to")
+        raise AttributeError(name)  # inspectors of modules ask for some
 
 
 _HIDDEN: Any = _Hidden()

@@ -15,6 +15,6 @@ class CheckpointError(FungradError, ValueError):
     ...         training.load(file.name)
     ...     except training.CheckpointError as error:
     ...         print(str(error).removeprefix(file.name))
-     is no checkpoint, or its end is missing
+     is no checkpoint of fungrad, or was cut off: its end is missing
     More: python -m fungrad explain CheckpointError
     """
