@@ -218,6 +218,33 @@ def filled_in_loop(x):
     return y[-1]
 
 
+def put(y, i, value):
+    y[i] = value
+
+
+def filled_by_calls(x):
+    y = np.zeros(50)
+    y[0] = x
+    for i in range(1, 50):
+        put(y, i, 0.9 * y[i - 1] + np.sin(x))
+    return y[-1]
+
+
+class Length:
+    def __init__(self, metres):
+        self.metres = metres
+
+    def __mul__(self, other):
+        return Length(self.metres * math.cos(other))
+
+    def __abs__(self):
+        return math.sqrt(self.metres**2)
+
+
+def with_operators(x):
+    return abs(Length(x) * 0.3)
+
+
 def in_place(x):
     y = np.linspace(0.0, 1.0, 5)
     y *= x
@@ -323,6 +350,7 @@ ROWS = (
     ("`append` in a loop", appended, (1.0, 2.0), (LOOP,) * 4),
     ("`np.zeros(3)`, then filled", filled, (1.0, 2.0), (STEP,) * 4),
     ("`np.zeros(50)`, filled in a loop", filled_in_loop, (1.0, 2.0), (LOOP,) * 4),
+    ("`put(y, i, v)` in a loop, which fills `y`", filled_by_calls, (1.0, 2.0), (LOOP,) * 4),
     ("`y[1:] -= y[:-1]`", in_place, (1.0, 2.0), (STEP,) * 4),
     ("`math.sin(x)`", with_math, (1.0, 2.0), (STEP,) * 4),
     ("`float(x)`", converted, (1.0, 2.0), (STEP,) * 4),
@@ -334,6 +362,7 @@ ROWS = (
     ('`table[f"{x:.0f}"]`', named, (1.0, 2.0), ASKED),
     ("`isinstance(x, float)`", of_type, (1.0, 2.0), (STEP,) * 4),
     ("`try`, `except ZeroDivisionError`", tried, (2.5, 3.5), ASKED),
+    ("an operator of one's own class", with_operators, (1.0, 2.0), (STEP,) * 4),
     ("a property of one's own class", with_property, (1.0, 2.0), (STEP,) * 4),
     ("`functools.lru_cache`", cached, (1.0, 2.0), (STEP,) * 4),
     ("`scipy.special.gammaln(x)`", with_scipy, (1.0, 2.0), (STEP,) * 4),
