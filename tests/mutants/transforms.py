@@ -80,8 +80,8 @@ MUTANTS = (
     Mutant(
         "jacfwd-column-axis",
         "fungrad/transforms/jacobian.py",
-        "columns = vmap(push, out_axes=-1)(directions)",
-        "columns = vmap(push, out_axes=0)(directions)",
+        "columns = _along_basis(push, leaves, structure, -1, chunk_size)",
+        "columns = _along_basis(push, leaves, structure, 0, chunk_size)",
         "the columns of a forward Jacobian are stacked along its first axis",
         ("tests/transforms/test_jacobian.py",),
     ),
