@@ -1,4 +1,4 @@
-"""Reading the user's functions: what their Python does between NumPy's calls, taken under every transform."""
+"""Reading: rewriting the user's functions so that their Python, not only NumPy's calls, can be traced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists that loops append to: which are known to be nobody else's, as far as the text of a function tells."""
+"""Lists that loops append to, and proof from the text of a function that nothing else holds them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fungrad.reading.nodes import children, walk
 __all__ = ["APPENDED", "appends_to", "is_fresh"]
 
 APPENDED = ".appended"
-"""Variables of the body of a loop that hold what is appended begin like this; the name of the list follows."""
+"""Prefix of the variables of a loop's body that hold appended values; the name of the list follows."""
 
 _HARMLESS = frozenset(["append", "count", "extend", "index", "insert", "pop", "remove"])
 """Methods that hand a list to nobody."""
@@ -29,7 +29,7 @@ def appends_to(statement: ast.stmt) -> str | None:
 
 
 def is_fresh(name: str, before: Sequence[ast.stmt]) -> bool:
-    """Whether a variable holds a list that was made by statements right before, which have handed it to nobody."""
+    """Whether a variable holds a list made by the statements right before, which gave it to nothing else."""
     for statement in reversed(before):
         if _makes_list(name, statement):
             return True

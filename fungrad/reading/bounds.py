@@ -1,4 +1,4 @@
-"""Bounds on whole numbers that have no value: on the index of a loop around, and on what is computed of such indices.
+"""Bounds on whole numbers without values: indices of enclosing loops, and numbers computed from them.
 
 A number is written as a sum of multiples of others, so that ``(i + 3) - (i - 3)`` is known to be 6.
 """
@@ -59,7 +59,7 @@ def bounds_of(x: Any) -> Bounds | None:
 def check_rounds(
     expr: Expr, captured: Sequence[Any], carries: slice, rows: Sequence[Any], count: int
 ) -> None:
-    """Check the body of a loop by `check_whole_numbers`, with what is known of what it captures."""
+    """Check the body of a loop by `check_whole_numbers`, with the known bounds of its captures."""
     known = [bounds_of(x) if type(x) is Tracer else whole_bounds(np.asarray(x)) for x in captured]
     check_whole_numbers(expr, carries, rows, count, known)
 
@@ -86,7 +86,7 @@ def _key(x: Tracer) -> Key:
 
 
 class _Look:
-    """A look at the equations that whole numbers are computed by; `through` indices of loops whose bounds are known, or not."""
+    """Walk over the equations that compute whole numbers; `through`: past indices of loops, too."""
 
     def __init__(self, through: bool) -> None:
         self._through = through

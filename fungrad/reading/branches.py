@@ -34,11 +34,11 @@ __all__ = [
 Way = Callable[..., Any]
 
 NOT_TRACEABLE = (NotRecorded, Exception)
-"""What ends the attempt to trace a body: Python then runs it, and raises again what was an error of the user's."""
+"""Errors that end the attempt to trace a body; Python then runs it, and raises the user's again."""
 
 
 def branch(site: Site, test: Any, variables: dict[str, Any]) -> Any:
-    """Return the new values of the variables that an `if` assigns, or an `EXIT` of one that may leave; None if Python is to go on."""
+    """Return new values of the variables that an `if` assigns, or an `EXIT`; None if Python decides."""
     if test.shape or test.dtype.kind == "c":
         return None
     variables = without_hidden(variables)
@@ -109,7 +109,7 @@ def within_body() -> holding[int]:
 
 
 def apart(x: Any) -> tuple[list[Any], Any]:
-    """Return the arrays in what a way ends with, and the rest."""
+    """Return the arrays among the values that a branch ends with, and the rest."""
     leaves, structure = tree.flatten(x, is_leaf=lambda y: y is None)
     dynamic = [y for y in leaves if is_array(y)]
     static = [None if is_array(y) else (y,) for y in leaves]
@@ -117,7 +117,7 @@ def apart(x: Any) -> tuple[list[Any], Any]:
 
 
 def together(first: Any, second: Any, leaves: Sequence[Any]) -> Any:
-    """Return what two ways end with in common, with the arrays that were chosen."""
+    """Return the common values at the end of two branches, with the chosen arrays."""
     (structure, static), (other, rest) = first, second
     if structure != other or len(static) != len(rest):
         raise NotRecorded("the two ways end with other structures")
@@ -130,13 +130,13 @@ def together(first: Any, second: Any, leaves: Sequence[Any]) -> Any:
 
 
 def choose_between(test: Any, x: Way, y: Way, arrays: Sequence[Any]) -> Any:
-    """Return what one of two functions of arrays returns."""
+    """Return the result of one of two functions of arrays."""
     which = Cast(np.dtype(np.int64))(logical_not(Cast(np.dtype(bool))(test)))
     return choose("if", which, ("the `if`", "the `else`"), (x, y), (list(arrays),))
 
 
 def attempt(site: Site, test: Any, x: Callable[[], Any], y: Callable[[], Any]) -> Any:
-    """Return ``x() if test else y()`` in a tuple, for a test without a value; None if Python is to ask for it."""
+    """Return ``x() if test else y()`` in a tuple, for a test without a value; None if Python decides it."""
     if test.shape or test.dtype.kind == "c":
         return None
     try:
@@ -148,7 +148,7 @@ def attempt(site: Site, test: Any, x: Callable[[], Any], y: Callable[[], Any]) -
 
 
 def choice(test: Any, x: Callable[[], Any], y: Callable[[], Any]) -> Any:
-    """Return ``x() if test else y()`` for a test without a value; Python asks for it if there is no other way."""
+    """Return ``x() if test else y()`` for a test without a value; Python asks for it as the last resort."""
     if not test.shape and test.dtype.kind != "c":
         try:
             made = _chosen(test, x, y)

@@ -1,4 +1,4 @@
-"""Python's own functions on traced numbers: conversions, comparisons of several, questions for the type."""
+"""Python's own functions on traced numbers: conversions, comparisons of several, tests of types."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STRONG = Cast(np.dtype(np.float64))
 
 
 def plain_type(x: Any) -> type:
-    """Return the type of what a traced value stands for: an array, a scalar of NumPy or a Python number."""
+    """Return the type that a traced value stands for: an array, a scalar of NumPy or a Python number."""
     if type(x) is not Tracer:
         return type(x)
     if not is_scalar(x):
@@ -107,7 +107,7 @@ def _extreme(original: Function, later: Function) -> Function:
 
 
 def as_weak(result: Any, values: Sequence[Any]) -> Any:
-    """Return one of Python's numbers that was selected as such a number: it gives way to the dtype that it meets."""
+    """Return a selected Python number as weakly typed: its dtype gives way to that of other operands."""
     weak = all(type_of(x).weak for x in values)
     return Cast(result.dtype, True)(result) if weak and type(result) is Tracer else result
 
@@ -140,7 +140,7 @@ def of_format(x: Any, spec: str = "") -> str:
 
 
 def shown(x: Any) -> Any:
-    """Return what is written into a text in the place of `x`: a value, as Python's number where it stands for one."""
+    """Return the value to format in place of `x`, as a Python number if it stands for one."""
     if type(x) is not Tracer:
         return x
     value = x._number("its text", "CONVERT")

@@ -23,7 +23,7 @@ WRITING = frozenset(
         "savez",
     ]
 )
-"""Functions of NumPy that write to what they are given, or elsewhere."""
+"""Functions of NumPy that write to their arguments, or elsewhere."""
 
 PURE = frozenset(
     id(getattr(builtins, name))
@@ -114,4 +114,4 @@ def _sets_warnings(node: ast.AST) -> bool:
 
 
 FRAMES = frozenset(["super", "__class__", "locals", "globals", "vars", "exec", "eval", "dir"])
-"""Names of what looks at the function that runs."""
+"""Names of functions that inspect the running function."""

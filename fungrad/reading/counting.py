@@ -25,11 +25,11 @@ __all__ = ["Span", "recorded_span", "span_of", "span_over"]
 Step = Callable[[Any, Any, Any], Any]
 
 LONGEST = 1 << 24
-"""Rounds up to which a loop keeps what its derivative needs, as far as is known before."""
+"""Most rounds, if known, of a loop that keeps its residuals."""
 
 
 class Span(NamedTuple):
-    """A range: its start, its step, its number of numbers, and the most that these can be; None if nobody knows."""
+    """A range: its start, step and length, and the largest possible length, None if unknown."""
 
     start: Any
     step: int

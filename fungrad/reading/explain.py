@@ -1,4 +1,4 @@
-"""`fungrad.explain`: the source of a function, and beside each line what becomes of it when it is traced."""
+"""`fungrad.explain`: the source of a function, with the fate of each line when it is traced."""
 
 from __future__ import annotations
 
@@ -38,19 +38,20 @@ def explain(about: str | BaseException | type[BaseException] = "") -> None: ...
 @overload
 def explain(about: Callable[..., Any]) -> Callable[..., Explanation]: ...
 def explain(about: Any = "") -> Any:
-    """Say what a function becomes when it is traced, line by line; or print what an error means, and what to write.
+    """Explain a function, line by line, as it is traced; or explain an error, and its fixes.
 
-    ``fungrad.explain(f)(*args)`` traces `f` for the arguments as the first call of ``fungrad.jit(f)`` does, and runs nothing. What it
-    returns prints the source of `f`, and of the functions that it calls, and beside each line what became of it: a loop, or rounds
-    one after the other, and why; both branches, or the one that a value led to, which is guarded then; which functions were
-    read, and why others were not. Its `rows` hold that as data. Of a jitted function that has been called it says as well
-    which of its programs have kernels, and why others have none.
+    ``fungrad.explain(f)(*args)`` traces `f` for the arguments as the first call of ``fungrad.jit(f)`` does, and runs nothing. The
+    result prints the source of `f` and of the functions that it calls, with a note beside each line. For a `for` or `while` it
+    says whether a loop was recorded, or its rounds one after the other, and why. For an `if` it says whether both branches were
+    recorded, or the one that a value led to, which is guarded then. It says which functions were read, and why others were
+    not. Its `rows` hold that as data. Of a jitted function that has been called it says as well which of its programs have
+    kernels, and why others have none.
 
     Parameters
     ----------
     about
-        A function, also one that transforms have made. Or an error or its class, its message, or words of it, of which is printed
-        what ``python -m fungrad explain`` prints; without it, what there is is listed.
+        A function, also one that transforms have made. Or an error, its class, its message, or words of that: the text of
+        ``python -m fungrad explain`` is printed. Without it, all texts are listed.
 
     Examples
     --------
@@ -86,7 +87,7 @@ def explain(about: Any = "") -> Any:
 
 
 class _Begun:
-    """A function that forgets, where it begins, what was noted in a trace before: `jit` may trace twice."""
+    """Function that forgets the notes of earlier traces when it begins: `jit` may trace twice."""
 
     def __init__(self, fun: Callable[..., Any], noted: Noted) -> None:
         resemble(self, fun)
@@ -99,7 +100,7 @@ class _Begun:
 
 
 def explained(fun: Callable[..., Any]) -> Callable[..., Explanation]:
-    """Return a function of the arguments of `fun` that says what becomes of each line when `jit` traces `fun` for them."""
+    """Return a function of the arguments of `fun` that explains each line as `jit` traces `fun` for them."""
 
     @api_boundary
     def explain(*args: Any, **kwargs: Any) -> Explanation:
@@ -121,7 +122,7 @@ def explained(fun: Callable[..., Any]) -> Callable[..., Explanation]:
 
 
 def _decisions(fun: Jitted) -> Iterator[str]:
-    """Yield the decisions about kernels of the programs that a jitted function has, with the types of their arguments."""
+    """Yield the decisions about kernels of a jitted function's programs, with the types of arguments."""
     for entry in [*fun.programs.values()]:
         if isinstance(entry, Entry):
             types = ", ".join(map(str, entry.in_types))
@@ -129,7 +130,7 @@ def _decisions(fun: Jitted) -> Iterator[str]:
 
 
 def users_function(fun: Any) -> FunctionType | None:
-    """Return the function of the user's that something calls: a method, a transformed function, an object; None if there is none."""
+    """Return the user's function within a method, a transformed function or an object; None if none."""
     for _ in range(64):
         kind = type(fun)
         if kind is FunctionType:
@@ -148,7 +149,7 @@ def users_function(fun: Any) -> FunctionType | None:
 
 
 def _functions(first: FunctionType | None, noted: Noted) -> Iterator[Explained]:
-    """Yield what became of each function, that of the user's first; those that are defined in others are among their lines."""
+    """Yield each function with its lines, the user's first; nested ones are among the lines around them."""
     met = dict(noted.functions)
     if first is not None:
         key = id(first.__code__)
@@ -176,7 +177,7 @@ def _definition(code: CodeType, module: dict[str, Any]) -> Any:
 
 
 def _rows(file: str, node: Any, lines: range, noted: Noted, read: bool) -> Iterator[Line]:
-    """Yield the lines of a function, with what was noted of each, and what its text tells of the others if it was `read`."""
+    """Yield the lines of a function with their notes; if it was `read`, its text explains the others."""
     texts = [linecache.getline(file, number).rstrip() for number in lines]
     indent = min([len(text) - len(text.lstrip()) for text in texts if text], default=0)
     nodes = walk(node)
@@ -207,7 +208,7 @@ def _span(node: Any) -> Span:
 def _with_values(
     told: list[tuple[str, str]], asked: Sequence[Asked], tests: dict[Span, ast.expr], statement: Any
 ) -> list[tuple[str, str]]:
-    """Return what is said of a line where Python asked for values, each of which a program is guarded by."""
+    """Return the note of a line where Python asked for values, which guard the program."""
     values: dict[str, list[str]] = {}
     for each in asked:
         test = tests.get(each.span)
@@ -245,7 +246,7 @@ def _joined(texts: Sequence[str], between: str = "; ", again: bool = False) -> s
 
 
 def _of_text(statement: ast.stmt) -> str:
-    """Return why a loop or branch of which nothing was noted is Python's own, as far as its text tells."""
+    """Return why a loop or branch without a note is Python's own, as far as its text tells."""
     if isinstance(statement, ast.If | ast.While) and is_pythons(statement.test):
         return "its condition is about Python's objects"
     if isinstance(statement, ast.For | ast.While) and exits(statement.body, loops=False):

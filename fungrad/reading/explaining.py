@@ -1,4 +1,4 @@
-"""What is noted while a function is traced for `fungrad.explain`: the functions met, and what becomes of their lines."""
+"""Notes made while `fungrad.explain` traces a function: functions met, and the fate of their lines."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Asked(NamedTuple):
 
 
 class Noted:
-    """Listens while a function is traced (`core/reading.py`); it is told of things by the methods that are named for them.
+    """Listener while a function is traced (`core/reading.py`): each method receives one kind of event.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class Noted:
             self.asked.setdefault((code.co_filename, span[0]), []).append(asked)
 
     def branch(self, site: Site, recorded: bool, failures: int) -> None:
-        """Note what became of an `if` whose condition is traced."""
+        """Note the fate of an `if` whose condition is traced."""
         if recorded:
             self._note(_place(site), "both branches")
         else:
@@ -128,7 +128,7 @@ class Noted:
         self._note(_place(site), "Python's value", _GUARDED)
 
     def loop(self, site: Site, over: Any, recorded: bool, failures: int) -> None:
-        """Note what became of a loop; `over` is what a `for` goes over, None of a `while`."""
+        """Note the fate of a loop; `over` is the iterable of a `for`, None of a `while`."""
         count = None if over is None else rounds(over)
         if recorded:
             self._note(_place(site), "a loop" if count is None else f"a loop of {count} rounds")
@@ -189,7 +189,7 @@ def rounds(over: Any) -> int | None:
 
 
 def _segment(file: str, span: Span) -> str:
-    """Return what is written at a place, if it is in one line."""
+    """Return the source text at a place, if it is in one line."""
     line, end, start, stop = span
     if line is None or line != end or start is None or stop is None:
         return ""

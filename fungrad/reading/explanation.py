@@ -1,4 +1,4 @@
-"""What `fungrad.explain` returns: the lines of functions with what became of each, printed and shown in a notebook."""
+"""Result of `fungrad.explain`: lines of functions with the fate of each, as text and in a notebook."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["Explained", "Explanation", "Line", "with_reason"]
 
 
 def with_reason(outcome: str, reason: str) -> str:
-    """Return what became of a line, and why."""
+    """Return the fate of a line, and why."""
     return f"{outcome}: {reason}" if reason else outcome
 
 
 class Line(NamedTuple):
-    """A line of a function, and what becomes of it.
+    """A line of a function, and its fate.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Line(NamedTuple):
 
     @property
     def said(self) -> str:
-        """What becomes of it, with the reason."""
+        """Its fate, with the reason."""
         return with_reason(self.outcome, self.reason)
 
 
@@ -69,7 +69,7 @@ class Explained(NamedTuple):
 
 
 class Explanation:
-    """What became of a function and of those it calls, as `fungrad.explain` returns it.
+    """The fate of a function and of those it calls, as `fungrad.explain` returns it.
 
     It prints the source with what became of each line, and shows that in a notebook.
 

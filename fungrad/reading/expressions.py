@@ -1,4 +1,4 @@
-"""Truth values and conditional expressions in a definition: with a way that is taken where a condition is traced."""
+"""Rewriting of truth values and conditional expressions, so that their conditions may be traced."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Expressions(Visitor):
         return made
 
     def constant(self, name: str, value: Any) -> ast.expr:
-        """Return what stands for an object in the text."""
+        """Return the constant that stands for an object in the text."""
         key = f"\0fungrad.{name}"
         self.constants[key] = value
         # Python warns of texts that are called; of `key if key else key` it compiles the key alone.
@@ -52,7 +52,7 @@ class Expressions(Visitor):
         return self.constant(f"site{len(self.constants)}", site)
 
     def computes(self, node: ast.AST, known: bool = False) -> bool:
-        """Whether an expression does nothing but compute, and may be computed where Python would not; `known`, by its text."""
+        """Whether an expression only computes, so it may run where Python would not; `known`: by its text."""
         return not any(isinstance(x, ast.Call | ast.NamedExpr | ast.Await) for x in walk(node))
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
@@ -135,7 +135,7 @@ class Expressions(Visitor):
         return self._conditional(node)
 
     def _conditional(self, node: ast.IfExp) -> ast.AST:
-        """Return a conditional expression that calls what may do more than compute: that is checked as its ways are traced."""
+        """Return a conditional expression whose calls may have effects: tracing its branches checks that."""
         strict = [self.strictly(x) for x in (node.body, node.orelse)]
         site = self.site(Site(self.origin, node))
         self.generic_visit(node)
@@ -150,7 +150,7 @@ class Expressions(Visitor):
         return located(ast.IfExp(located(test, node), result, node), node)  # type: ignore[no-any-return]
 
     def strictly(self, node: ast.expr) -> ast.expr | None:
-        """Return an expression with what checks that it does nothing but compute; None if its text tells otherwise."""
+        """Return an expression with checks that it only computes; None if its text tells otherwise."""
         raise NotImplementedError
 
 
@@ -202,7 +202,7 @@ def is_truth(test: ast.expr) -> bool:
 
 
 def is_pythons(test: ast.expr) -> bool:
-    """Whether a condition is about Python's objects, as far as its text tells: identity, membership, types, shapes, strings."""
+    """Whether a condition, by its text, is about Python's objects: identity, membership, types, shapes."""
     if isinstance(test, ast.UnaryOp):  # of numbers it says nothing: `x < -1`
         return isinstance(test.op, ast.Not) and is_pythons(test.operand)
     if isinstance(test, ast.BoolOp):

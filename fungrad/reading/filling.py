@@ -1,4 +1,4 @@
-"""The variables of a function whose arrays are assigned to: element by element, in place, or through a view."""
+"""Variables of a function whose arrays are written to: by element, in place, or through a view."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BY_FUNCTION = frozenset(
 
 
 def filled_names(nodes: Sequence[ast.AST]) -> frozenset[str]:
-    """Return the variables whose arrays a function, of which these are all nodes, writes to."""
+    """Return the variables whose arrays a function with these nodes writes to."""
     filled = set(_written(nodes))
     shown = [*_views(nodes)] if filled else []
     while True:  # what a filled view shows is filled

@@ -16,7 +16,7 @@ from fungrad.reading.source import statements_compiled
 __all__ = ["form"]
 
 _FORMS = 32
-"""How many forms of a loop or branch are kept: there is one for each set of variables that have values."""
+"""Most forms of a loop or branch that are kept: one for each set of variables with values."""
 
 
 def form(site: Site, part: str, names: tuple[str, ...]) -> Any:
@@ -55,7 +55,7 @@ def _made(site: Site, part: str, names: tuple[str, ...]) -> FunctionType:
 
 
 def _assigning(site: Site, statement: ast.stmt) -> ast.stmt:
-    """Return a statement of a body; of one that appends to a list, the assignment of what is appended."""
+    """Return a statement of a body; one that appends to a list becomes an assignment."""
     name = appends_to(statement)
     if name is None or site.appended.get(name) is not statement:
         return statement
@@ -76,7 +76,7 @@ def _compiled(
 def _strict(
     body: list[ast.stmt], origin: Origin, context: str | None, at: ast.stmt
 ) -> tuple[list[ast.stmt], dict[str, Any]]:
-    """Return statements with what checks them put in, and the objects of the constants in them.
+    """Return statements with checks put in, and the objects of their constants.
 
     The `context` says what they are the body of: a "loop", a "function" that may be left, or None if they are one already.
     """

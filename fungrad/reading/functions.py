@@ -1,4 +1,4 @@
-"""Functions read from their source: found, rewritten where something in them needs it, and kept by their code."""
+"""Reading of functions: find the source, rewrite it if needed, keep the result by code object."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OF_LIBRARY = "it belongs to a library that takes traced arrays, or is compiled"
 
 
 class Reading:
-    """What became of a function that was read.
+    """The reading of a function.
 
     Parameters
     ----------
@@ -62,17 +62,17 @@ class Reading:
 
 
 MOST = 1 << 12
-"""Of how many functions it is kept what became of them."""
+"""Most functions whose readings are kept."""
 
 
 class Readings:
-    """What became of the functions that were met, by their code objects; an entry goes with its code."""
+    """The readings of the functions met, by code object; an entry dies with its code."""
 
     def __init__(self) -> None:
         self._by_id: dict[int, Reading] = {}
 
     def of(self, function: FunctionType) -> Reading:
-        """Return what became of a function, which is read if it has not been."""
+        """Return the reading of a function, which is read now if it has not been."""
         code = function.__code__
         if (found := self.known(code)) is not None:
             return found
@@ -84,7 +84,7 @@ class Readings:
         return made
 
     def known(self, code: CodeType) -> Reading | None:
-        """Return what became of a function that has been met; None of others."""
+        """Return the reading of a function that has been met; None of others."""
         found = self._by_id.get(id(code))
         return found if found is not None and found.alive() is code else None
 
@@ -161,7 +161,7 @@ def read(function: Any) -> Any:
 
 
 def with_code(function: FunctionType, code: CodeType) -> FunctionType:
-    """Return a function that differs in its code alone: globals, cells, defaults and attributes are shared."""
+    """Return a function with other code that shares globals, cells, defaults and attributes."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     closure = tuple([cells[name] for name in code.co_freevars])
     made = FunctionType(

@@ -1,4 +1,4 @@
-"""What functions that were read call beside what is written in them, by the names that `Statements.hook` uses."""
+"""Hooks: functions that rewritten code calls, by the names that `Statements.hook` uses."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def attempt(site: Site, test: Any, x: Callable[[], Any], y: Callable[[], Any]) -
 
 
 def is_truth(x: Any, constant: bool, negated: bool) -> Any:
-    """Return ``x is constant``, or ``x is not constant``: of what stands for one of Python's truth values, by its value."""
+    """Return ``x is constant`` or ``x is not constant``; a traced truth value is compared by value."""
     if type(x) is not Tracer or not _is_truth_value(x):
         return (x is constant) is not negated
     if is_symbolic(x):
@@ -155,7 +155,7 @@ def indexed(x: Any, index: Any) -> Any:
 
 
 class joining:
-    """What joins arrays between brackets, also of traced ones."""
+    """Stand-in for NumPy's objects that join arrays between brackets, such as `np.r_`."""
 
     def __init__(self, original: Any) -> None:
         self._original = original
@@ -167,7 +167,7 @@ class joining:
 
 
 def called_or_fails(x: Any) -> Any:
-    """Return a function of linear algebra whose error a `try` waits for: of matrices without values it asks whether there is one."""
+    """Return a function of linear algebra within a `try`: it asks whether matrices without values fail."""
     function = functions.called(x)
     succeeds = _SUCCEEDS.get(getattr(x, "__name__", ""))
 
@@ -209,7 +209,7 @@ def shown(x: Any) -> Any:
 
 
 class _Indexed:
-    """A constant array, or a list of numbers, of which elements are taken at an index that may have no value."""
+    """A constant array or list of numbers that is indexed by numbers that may have no values."""
 
     __slots__ = ("_items",)
 
@@ -272,7 +272,7 @@ def repeat(site: Site, variables: dict[str, Any]) -> Any:
 
 
 def numbers(parts: tuple[Any, ...]) -> Iterator[Any]:
-    """Return the numbers of a range whose bounds have no values; if their difference is not known either, Python asks for them."""
+    """Return the numbers of a range whose bounds have no values; Python asks for an unknown difference."""
     from fungrad.reading.counting import span_of
 
     span = span_of(parts)

@@ -1,4 +1,4 @@
-"""Which functions are read, and which calls of others are to ask what takes their place."""
+"""Choice of functions to read, and of calls that ask for stand-ins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that each round of a loop appends to a list: handed out as rows, and the elements of the list that they become."""
+"""Values that the rounds of a loop append to a list: recorded as rows, then elements of the list."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Packed", "check_lists", "packed"]
 
 
 def check_lists(site: Site, known: Mapping[str, Any]) -> None:
-    """Raise `NotRecorded` unless the lists that a loop appends to are lists, which no other variable of it holds."""
+    """Raise `NotRecorded` unless a loop appends to lists, each held by no other of its variables."""
     lists: list[Any] = [[] if not name else known.get(name) for name in site.handed_out]
     if any(type(x) is not list for x in lists):
         raise NotRecorded("it appends to what is no list")

@@ -1,4 +1,4 @@
-"""Which variables of a function may be read after a loop or branch, or in its next round: the others are scratch.
+"""Liveness of variables after loops and branches, and in the next round; dead ones are scratch.
 
 It is the textbook's analysis of live variables, backwards over structured statements; loops are gone over until nothing changes.
 Names that functions inside read count as read wherever such a function may be called.

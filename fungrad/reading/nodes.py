@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 __all__ = ["Visitor", "children", "copied", "walk"]
 
 _LEAVES = frozenset([str, int, bool, type(None)])
-"""Types of fields, and of elements of these, that are no nodes; the values of constants are not looked at."""
+"""Types of fields, and of their elements, that are no nodes; values of constants are skipped."""
 
 _NO_NODES = frozenset(
     ["attr", "conversion", "ctx", "id", "is_async", "kind", "level", "op", "ops", "simple"]
@@ -29,7 +29,7 @@ _FIELDS = _Fields()
 
 
 def children(node: ast.AST) -> list[ast.AST]:
-    """Return the nodes that stand directly in another, in the order of its fields; no operators, no contexts."""
+    """Return the children of a node, in the order of its fields, without operators and contexts."""
     found: list[ast.AST] = []
     for name in _FIELDS[type(node)]:
         field: Any = getattr(node, name, None)
@@ -73,7 +73,7 @@ def copied(node: Node) -> Node:
 
 
 class Visitor:
-    """Replaces the nodes of a tree as `ast.NodeTransformer` does, by methods called visit_ and the node's class."""
+    """Transformer of trees like `ast.NodeTransformer`, by methods visit_ and the class of a node."""
 
     _visits: dict[type[ast.AST], Callable[[Any, Any], Any] | None]
 

@@ -1,4 +1,4 @@
-"""What functions that were read call beside what is written in them, by name; the modules that have them say so."""
+"""Registry of hooks, the functions that rewritten code calls, by name; their modules register them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A function's definition with calls and assignments that ask, while a trace is open, what is to take their place."""
+"""Rewriter of definitions: while a trace is open, calls and assignments ask for their stand-ins."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ METHODS = frozenset(
     for name in dir(kind)
     if not name.startswith("__")
 ) - {"dot", "item", "tolist"}
-"""Methods of arrays and of Python's containers, which need no stand-in; `dot` is one of sparse matrices too."""
+"""Methods of arrays and containers, which need no stand-in; `dot` is one of sparse matrices, too."""
 
 CREATING = frozenset(id(getattr(np, name)) for name in stand_ins.CREATING)
 
@@ -42,7 +42,7 @@ COMPUTING = frozenset(
 
 
 def rewritten(node: Definition, function: FunctionType) -> tuple[Definition, dict[str, Any]]:
-    """Return the definition of a function with what it needs put in, and the objects of the constants in that."""
+    """Return the rewritten definition of a function, and the objects of its constants."""
     nodes = walk(node)
     rewriter = Rewriter.of(nodes, function, Origin(function))
     node = _visited(rewriter, node, nodes)
@@ -77,7 +77,7 @@ def _visited(rewriter: Rewriter, node: Definition, nodes: list[ast.AST]) -> Defi
 
 
 def with_constants(code: CodeType, constants: dict[str, Any]) -> CodeType:
-    """Return code with objects in the place of the strings that stand for them, also in the functions inside it."""
+    """Return code with objects in place of the strings that stand for them, in nested functions, too."""
     made = []
     for x in code.co_consts:
         if isinstance(x, CodeType):
@@ -140,7 +140,7 @@ class Rewriter(Statements):
         return node
 
     def computes(self, node: ast.AST, known: bool = False) -> bool:
-        """Whether an expression does nothing but compute; bodies of loops and branches check that as they run, unless `known`."""
+        """Whether an expression only computes; bodies check that as they run, unless it is `known` by text."""
         for each in walk(node):
             if isinstance(each, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom):
                 return False

@@ -1,4 +1,4 @@
-"""Objects that SciPy and `numpy.polynomial` made outside of a traced function, where it calls them with something traced.
+"""Stand-ins for objects of SciPy and `numpy.polynomial` that a traced function calls.
 
 Each call makes fungrad's object of SciPy's attributes as they are then, so an object may change between calls.
 """
@@ -42,7 +42,7 @@ def method(bound: Any, name: str) -> Any:
 
 
 def of_module(name: str) -> Iterator[tuple[Any, Any]]:
-    """Yield functions and classes of a module of SciPy's that has no mirror but in these, and what stands for each."""
+    """Yield functions and classes of a module of SciPy's without a mirror, and the stand-in for each."""
     if name != "spatial.transform":
         return
     import scipy.spatial.transform as theirs
@@ -81,7 +81,7 @@ def _is_rotation(x: Any) -> bool:
 
 
 def _maker(kind: type) -> Function | None:
-    """Return what makes fungrad's object of one of a class; the user's own classes have methods of their own."""
+    """Return the maker of fungrad's object for one of a class of SciPy's; None for the user's own classes."""
     if not is_of_library(kind):
         return None
     for base in kind.__mro__:

@@ -46,7 +46,7 @@ class Scope:
 
     @functools.cached_property
     def special_methods(self) -> frozenset[str]:
-        """The names of special methods to be read, of the classes that the function knows by a global or free name."""
+        """Names of special methods to read, of the classes that the function knows by global or free names."""
         free = [self._named(name) for name in self._free]
         return special_methods([*self._globals.values(), *free])
 

@@ -1,4 +1,4 @@
-"""Loops and branches of a function that was read: where they stand, and their bodies as functions of the variables in them."""
+"""Sites: loops and branches of a function that was read, with bodies as functions of their variables."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ class Placed:
     Attributes
     ----------
     after
-        The statements that run after it up to the end of the function, or of the body of the loop around it; None if it
-        stands in a `with` or `try`, which must not be left by another way.
+        The statements that run after it, to the end of the function or of the body of the loop around it. None in a `with`
+        or `try`, which must not be left by another way.
     before
         The statements before it in its block.
     in_loop
@@ -204,7 +204,7 @@ class Site:
 
     @functools.cached_property
     def assigned(self) -> tuple[str, ...]:
-        """The names that are assigned in it alone, in the order in which the function that was read takes them."""
+        """The names assigned in it alone, in the order in which the function that was read takes them."""
         node = self.placed.node
         if isinstance(node, ast.For):
             return stored_names([node.target, *node.body])
@@ -301,7 +301,7 @@ class Site:
         return filled_names(walk(*self._statements))
 
     def recorded(self, variables: Mapping[str, Any], record: Callable[[], Any]) -> Any:
-        """Return what `record` does; it begins again where a call writes to the array of a variable, as one that is handed on."""
+        """Return the result of `record`, begun again if a call turns out to write to the array of a variable."""
         while True:
             try:
                 return record()
@@ -313,7 +313,7 @@ class Site:
 
     @functools.cached_property
     def leaves(self) -> bool:
-        """Whether it may leave the block that it stands in: by `return`, or a `break` or `continue` of the loop around it."""
+        """Whether it may leave its block, by `return`, or by `break` or `continue` of the loop around it."""
         placed = self.placed
         return isinstance(placed.node, ast.If) and exits([placed.node])
 
@@ -346,7 +346,7 @@ ROW = ".row"
 
 
 def stored_names(statements: Sequence[ast.AST]) -> tuple[str, ...]:
-    """Return the names that statements assign, in the order of the text; not those of functions and comprehensions inside."""
+    """Return the names that statements assign, in order, without those of nested functions."""
     found: dict[str, None] = {}
     waiting = list[ast.AST](reversed(statements))
     while waiting:

@@ -38,7 +38,7 @@ NOT_PLAIN = 0x20 | 0x80 | 0x100 | 0x200
 
 
 _TURN = threading.RLock()
-"""Held while Python turns text into trees and these into code: up to 3.12 it counts their depth for all threads together."""
+"""Lock for parsing and compiling: up to Python 3.12 all threads share one counter of depth."""
 
 
 class Unreadable(Exception):
@@ -46,7 +46,7 @@ class Unreadable(Exception):
 
 
 def definition_of(code: CodeType, module: dict[str, Any]) -> tuple[Definition, list[str]]:
-    """Return the definition of a function, at the lines and columns of its file, and the names its module has imported.
+    """Return the definition of a function, at its place in the file, and names its module has imported.
 
     Raises
     ------
@@ -111,7 +111,7 @@ _TRIALS = 8
 
 
 def _imported(code: CodeType, module: dict[str, Any]) -> set[str]:
-    """Return a guess at the global names that the module has by `import`: Python compiles calls of their attributes otherwise."""
+    """Guess the global names that are imported: Python compiles calls of their attributes otherwise."""
     home = module.get("__name__")
     names, waiting = {*code.co_names}, [code]
     while waiting:
@@ -314,7 +314,7 @@ def _in_file(code: CodeType, filename: str) -> CodeType:
 def statements_compiled(
     body: list[ast.stmt], code: CodeType, name: str, names: Sequence[str]
 ) -> CodeType:
-    """Return the code of a function of some variables, whose body is taken from that of the function of `code`."""
+    """Return the code of a function of some variables whose body is part of the function of `code`."""
     arguments = ast.arguments([], [ast.arg(x) for x in names], None, [], [], None, [])
     inner: ast.stmt = ast.FunctionDef(name=name, args=arguments, body=body, decorator_list=[])
     inner.lineno, inner.col_offset = body[0].lineno, 0
@@ -366,7 +366,7 @@ def _begins(code: CodeType) -> tuple[str, int, tuple[int, int]]:
 
 
 def _class_of(code: CodeType) -> str:
-    """Return the name of the class whose body defines a function, by which private names are mangled; "" if none does."""
+    """Return the class whose body defines a function, which mangles private names; "" if none does."""
     outer = code.co_qualname.rpartition(".")[0]
     name = outer.rpartition(".")[2]
     return "" if name == "<locals>" else name

@@ -45,7 +45,7 @@ _Operator = Callable[[Any, Any], Any]
 
 
 def special_methods(objects: Iterable[Any]) -> frozenset[str]:
-    """Return the names of the special methods in which something may need to be read, of the classes among some objects."""
+    """Return the names of special methods to read, of the classes among some objects."""
     return frozenset(
         name
         for x in objects

@@ -1,4 +1,4 @@
-"""Loops and branches in a definition: with a way that is taken where a condition, or a number of rounds, is traced."""
+"""Rewriting of loops and branches, so that conditions and numbers of rounds may be traced."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Statements(Expressions):
     visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
 
     def as_loop(self, node: Any) -> Any:
-        """Return a comprehension, or a generator that is used up at once, as a list if its rounds are those of a loop."""
+        """Return a comprehension, or a generator consumed at once, as a list built by a loop."""
         first = node.generators[0]
         binds = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, ast.Lambda)
         inner = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)

@@ -1,4 +1,4 @@
-"""Bodies of loops and branches as functions that are traced once for many rounds, or for a way that may not be taken.
+"""Bodies of loops and branches as functions, traced once for many rounds or for a branch not taken.
 
 Nothing but computing may happen in them: what else is called, or written to, ends the attempt before it happens, and Python runs the
 loop or branch itself.
@@ -38,12 +38,12 @@ body_level = state_variable("body_level", 0)
 """The level of the trace of the innermost body; arrays of lower ones are not written to."""
 
 bodies: contextvars.ContextVar[frozenset[Any]] = state_variable("bodies", frozenset())
-"""The places of the loops and branches whose bodies are being traced: a function that calls itself comes to one again."""
+"""Places of the loops and branches whose bodies are being traced; recursion comes to one again."""
 
 
 @contextlib.contextmanager
 def traced_once(place: Any) -> Iterator[None]:
-    """Context in which a body is traced. Raises `NotRecorded` where it has been entered before, by recursion."""
+    """Context in which a body is traced; raises `NotRecorded` if recursion enters it again."""
     entered = bodies.get()
     if place in entered:
         raise NotRecorded("the function calls itself")
@@ -173,7 +173,7 @@ def _check_method(name: str, owner: Tracer) -> None:
 
 
 def written(x: Any) -> Any:
-    """Return an array whose elements are assigned, if it is one that the body made or was given to write to."""
+    """Return an array whose elements are assigned, if the body made it or may write to it."""
     if type(x) is Tracer and x._owner.level >= body_level.get():
         return x
     kind = "an array" if isinstance(x, Tracer | np.ndarray) else f"a {type(x).__name__}"

@@ -1,4 +1,4 @@
-"""What stands for functions of Python, `math`, NumPy and SciPy where a function that is read calls them.
+"""Tables of stand-ins for functions of Python, `math`, NumPy and SciPy in functions that were read.
 
 The stand-ins take what is traced, and are the functions themselves for all else. Nothing is put in the place of anything:
 a call asks, while a trace is open.
@@ -64,7 +64,7 @@ class Table:
         return self._methods.get((owner, name))
 
     def _take_up(self, x: Any) -> bool:
-        """Add what stands for functions of the module of SciPy's that an object is of, and say whether that is new."""
+        """Add the stand-ins for the SciPy module of an object, and return whether they are new."""
         home = getattr(x, "__module__", None)
         package, _, rest = (home if isinstance(home, str) else "").partition(".")
         if package == "statistics" and getattr(x, "__name__", "") in _STATISTICS:
@@ -98,7 +98,7 @@ class Table:
 
 
 def _constructor(kind: Any, traced: Any) -> Function:
-    """Return what makes an object of a class of SciPy's; of what is traced, fungrad's object does all it is asked for."""
+    """Return the maker of objects of a class of SciPy's: fungrad's object if an argument is traced."""
     handed = holders.handed(kind)
 
     def make(*args: Any, **kwargs: Any) -> Any:
@@ -160,7 +160,7 @@ def _of(module: str, name: str) -> Callable[[], Function]:
 
 
 def _makers() -> Iterator[tuple[Any, Callable[[], Function]]]:
-    """Yield functions of Python, `math` and NumPy with what makes the stand-in for each, once it is needed."""
+    """Yield functions of Python, `math` and NumPy with the maker of the stand-in for each."""
     for name in (*stand_ins.CREATING, *stand_ins.CONVERTING, *stand_ins.COMPUTING):
         if name != "asarray_chkfinite":
             yield getattr(np, name), _of_numpy(np, name, "fungrad.numpy")

@@ -111,7 +111,7 @@ class Filled:
 
     @contextlib.contextmanager
     def hidden(self) -> Iterator[None]:
-        """Context in which a body is traced: who reads the arrays but by what it is given would see them as they were.
+        """Context in which a body is traced: reading its arrays by other ways would give their old values.
 
         That may be a function that the body calls, by a closure, a global or an attribute. It ends the attempt.
         """

@@ -1,4 +1,4 @@
-"""Python's whole numbers in the body of a loop: they have no bounds, and programs compute with 64 bits.
+"""Python's whole numbers in the body of a loop: unbounded there, while programs have 64 bits.
 
 A bound on what each can be follows from those of the operands. Where 64 bits might not do, the loop is Python's.
 """

@@ -96,8 +96,8 @@ def propagate(
 
     Notes
     -----
-    All is differentiable, by the mean, the covariance and what `fun` holds, and works under `jit` and `vmap`. The formulas are those
-    of the law of propagation of uncertainty, JCGM 100:2008, 5.2.2, in matrices, and, for the second order, of the moments of
+    All is differentiable, by the mean, the covariance and what `fun` holds, and works under `jit` and `vmap`. The formula of first
+    order is the law of propagation of uncertainty, JCGM 100:2008, 5.2.2, in matrices. Those of second order are the moments of
     quadratic forms of normal variables (Mathai and Provost, *Quadratic Forms in Random Variables*, 1992, chapter 3).
 
     Examples

@@ -74,11 +74,11 @@ MOVING = frozenset(
         "zeros_like",
     ]
 )
-"""Functions that move elements, or make some like those of an array: of Python's numbers, the results are weak."""
+"""Functions that move elements, or make arrays like another: for Python numbers, results are weak."""
 
 
 def keeping_weak(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that takes a number of Python's as a weak array, if it is one of those that move elements."""
+    """Return `function`; if it is one of `MOVING`, Python numbers become weak arrays before it."""
     if name not in MOVING:
         return function
 
