@@ -39,7 +39,9 @@ def hunks(diff: str) -> Iterator[Hunk]:
         if line == NEW:
             header = next(lines, "")
             if not header.startswith("+++ b/"):
-                raise PatchError(f"after '{line}' there must be '+++ b/' and a path, not {header!r}")
+                raise PatchError(
+                    f"after '{line}' there must be '+++ b/' and a path, not {header!r}"
+                )
             path = header.removeprefix("+++ b/")
             continue
         counts = HUNK.match(line)

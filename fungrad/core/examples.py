@@ -15,11 +15,11 @@ from fungrad.core.glossary import Glossary
 
 @functools.lru_cache(maxsize=64)
 def examples_of(package: str) -> dict[str, str]:
-    """Return the examples of a package by the names of its functions, none if it has no such file.
+    r"""Return the examples of a package by the names of its functions, none if it has no such file.
 
     Examples
     --------
-    >>> examples_of("fungrad.extend")["zeros_like"].partition("\\n")[0]
+    >>> examples_of("fungrad.extend")["zeros_like"].partition("\n")[0]
     '>>> extend.zeros_like(np.array([1.0, 2.0]))'
     """
     try:

@@ -274,7 +274,12 @@ def test_a_rule_for_the_way_back():
             ValueError,
             "got 2",
         ),
-        (double, {"out_shape": F32((4,)), "input_output_aliases": {0: 0}}, ValueError, "one shape and dtype"),
+        (
+            double,
+            {"out_shape": F32((4,)), "input_output_aliases": {0: 0}},
+            ValueError,
+            "one shape and dtype",
+        ),
         (double, {"grid": "ab"}, TypeError, "grid takes numbers"),
         (double, {"scratch_shapes": [3]}, TypeError, "scratch_shapes takes shapes"),
         (double, {"grid_spec": pl.GridSpec(), "grid": 3}, ValueError, "not both"),

@@ -119,6 +119,7 @@ def test_where_a_function_does_not_hold_numpys_is_called(x, all_called, monkeypa
 
 
 def chain(n):
+    @fg.as_written
     def f(x):
         for _ in range(n):
             x = fnp.sin(x) * 1.01 + fnp.exp(-x * x) / (1 + x)

@@ -254,7 +254,9 @@ def test_extended_precision_of_another_machine(path):
     tree = json.dumps(
         {"longdouble": 1, "nodes": [["array", f"void{8 * np.longdouble().nbytes}", [2]]]}
     )
-    is_error(path, made([("tree.json", tree), ("0.npy", x)]), "whose format differs on this machine")
+    is_error(
+        path, made([("tree.json", tree), ("0.npy", x)]), "whose format differs on this machine"
+    )
 
 
 def test_no_file(tmp_path):
