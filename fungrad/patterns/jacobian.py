@@ -118,10 +118,8 @@ def sparse_jacobian(
         value, push, *aux = linearize(of_chosen, chosen, has_aux=has_aux)
         for x in tree.leaves(value):
             _check_result(type_of(x), holomorphic, label)
-        plan = plan_for(push, mode, False) if given is None else given.plan(push)
-        result = _matrix(plan, push, chosen, value, format, chunk_size)
-        if given is not None:
-            given.check(push, chosen, value, result)
+        plan = given or plan_for(push, mode, False)
+        result = _result(plan, push, chosen, value, format, chunk_size)
         return (result, aux[0]) if has_aux else result
 
     return jacobian_function
@@ -182,10 +180,8 @@ def sparse_hessian(
         _check_arguments(chosen, False, label)
         slope = grad(of_chosen, has_aux=has_aux)
         value, push, *aux = linearize(slope, chosen, has_aux=has_aux)
-        plan = plan_for(push, "auto", True) if given is None else given.plan(push)
-        result = _matrix(plan, push, chosen, value, format, chunk_size)
-        if given is not None:
-            given.check(push, chosen, value, result)
+        plan = given or plan_for(push, "auto", True)
+        result = _result(plan, push, chosen, value, format, chunk_size)
         return (result, aux[0]) if has_aux else result
 
     return hessian_function
@@ -259,6 +255,17 @@ def _check_arguments(chosen: Any, holomorphic: bool, label: str) -> None:
             raise TypeError(
                 f"{label} needs real arguments, got {type_of(x)}: pass holomorphic=True if the function is holomorphic"
             )
+
+
+def _result(
+    plan: Plan | _Given, push: Any, chosen: Any, value: Any, format: str, chunk_size: Any
+) -> Any:
+    """Return the matrix of the linear function `push` by a plan, or by a pattern given, which is checked."""
+    if isinstance(plan, Plan):
+        return _matrix(plan, push, chosen, value, format, chunk_size)
+    matrix = _matrix(plan.plan(push), push, chosen, value, format, chunk_size)
+    plan.check(push, chosen, value, matrix)
+    return matrix
 
 
 def _matrix(plan: Plan, push: Any, chosen: Any, value: Any, format: str, chunk_size: Any) -> Any:

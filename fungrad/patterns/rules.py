@@ -153,18 +153,25 @@ def _read(cells: np.ndarray[Any, Any], given: Operands, first: int) -> np.ndarra
     return np.asarray(cells[tuple(indices)])
 
 
+def _window(
+    primitive: DynamicSlice | DynamicUpdateSlice, shape: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """Return the shape without the axes along which a window moves, of length 1, and that of the window."""
+    kept, window = [*shape], [*shape]
+    for axis, size in zip(primitive.axes, primitive.sizes, strict=True):
+        kept[axis], window[axis] = 1, size
+    return kept, window
+
+
 @dependence.register
 def _(primitive: DynamicSlice, given: Operands, results: Sequence[ArrayType]) -> list[Sets]:
     starts = _values(given, 1)
     if starts is not None:
         return [_moved(primitive, given, starts)]
     shape = given.types[0].shape
-    kept = [1 if a in primitive.axes else n for a, n in enumerate(shape)]
+    kept, window = _window(primitive, shape)
     found = grouped(given.sets[0], np.broadcast_to(numbered(kept), shape), math.prod(kept))
-    whole = [n for a, n in enumerate(kept)]
-    for axis, size in zip(primitive.axes, primitive.sizes, strict=True):
-        whole[axis] = size
-    return [taken(found, np.broadcast_to(numbered(kept), whole))]
+    return [taken(found, np.broadcast_to(numbered(kept), window))]
 
 
 @dependence.register
@@ -173,11 +180,8 @@ def _(primitive: DynamicUpdateSlice, given: Operands, results: Sequence[ArrayTyp
     if starts is not None:
         return [_moved(primitive, given, starts)]
     shape = given.types[0].shape
-    kept = [1 if a in primitive.axes else n for a, n in enumerate(shape)]
-    written = [*shape]
-    for axis, size in zip(primitive.axes, primitive.sizes, strict=True):
-        written[axis] = size
-    found = grouped(given.sets[1], np.broadcast_to(numbered(kept), written), math.prod(kept))
+    kept, window = _window(primitive, shape)
+    found = grouped(given.sets[1], np.broadcast_to(numbered(kept), window), math.prod(kept))
     return [union([given.sets[0], taken(found, np.broadcast_to(numbered(kept), shape))])]
 
 

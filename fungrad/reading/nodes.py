@@ -45,13 +45,7 @@ def walk(*nodes: ast.AST) -> list[ast.AST]:
     """Return all nodes of some trees, each before those in it; no operators, no contexts."""
     found = list[ast.AST](nodes)
     for node in found:  # which grows
-        for name in _FIELDS[type(node)]:
-            field: Any = getattr(node, name, None)
-            kind = type(field)
-            if kind is list:
-                found += [x for x in field if type(x) not in _LEAVES]
-            elif kind not in _LEAVES:
-                found.append(field)
+        found += children(node)
     return found
 
 
