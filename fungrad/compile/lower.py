@@ -384,7 +384,7 @@ def _defined(text: str, file: str, bindings: dict[str, Any]) -> FunctionType:
 
 
 def _file(source: PythonSource) -> str:
-    """Return the file name of generated code for tracebacks: that of the user's file and function in <>."""
+    """Return the file name of generated code for tracebacks: the user's file and function, in <>."""
     origins = itertools.chain.from_iterable(f.origins for f in source.functions)
     place = first_place(origins)  # that of shared programs is not known
     if place is None:

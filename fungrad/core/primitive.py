@@ -235,7 +235,7 @@ class Primitive(InternedValue):
         return self.transpose(ct, *standing)
 
     def add_to_taken(self, total: Any, ct: Any, *others: Any) -> None:
-        """If this `takes_elements`: add a cotangent of the result, in place, to that of the first operand."""
+        """Add a cotangent of the result, in place, to the first operand's, if this `takes_elements`."""
         raise self.missing("transpose")
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""State of a running call, and its restoration whatever ends the call.
+"""State of a running call, and its restoration at the end of the call, errors included.
 
 All such state is in context variables made here, so threads and tasks have their own. Blocks set them and reset them.
 But an exception can arrive between any two instructions (Ctrl-C, a timer's signal), also in the blocks'

@@ -89,7 +89,7 @@ trace_stack = TraceStack()
 
 
 class Boxes(tuple[Any, ...]):
-    """A tuple of the boxes of the elements of a tuple or list; `_trace` is that of all of them."""
+    """A tuple of the boxes of a tuple's or list's elements; `_trace` is their common trace."""
 
     _trace: Any
 

@@ -310,7 +310,7 @@ def is_constant_dim(dim: Any) -> bool:
 
 
 def physical_aval(aval: Any) -> Any:
-    """Return the type: it is that of the array that is stored."""
+    """Return the type of the stored array."""
     return aval
 
 

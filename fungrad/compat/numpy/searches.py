@@ -125,7 +125,7 @@ def least_squares(
     callback: Any = None,
     workers: Any = None,
 ) -> Any:
-    """`scipy.optimize.least_squares` of traced values; the Jacobian is exact, whatever `jac` says."""
+    """`scipy.optimize.least_squares` of traced values; the Jacobian is exact, and `jac` is ignored."""
     from fungrad.scipy import optimize
 
     steering = {"x_scale": x_scale, "tr_solver": tr_solver, "tr_options": tr_options}
@@ -199,7 +199,7 @@ def curve_fit(
     nan_policy: str | None = None,
     **kwargs: Any,
 ) -> Any:
-    """`scipy.optimize.curve_fit` of traced values; the Jacobian is exact, whatever `jac` says."""
+    """`scipy.optimize.curve_fit` of traced values; the Jacobian is exact, and `jac` is ignored."""
     from fungrad.scipy import optimize
 
     given = {"method": method, "nan_policy": nan_policy, **kwargs}

@@ -256,7 +256,7 @@ SYSTEMS: dict[type[Primitive], Callable[..., None]] = {
 }
 """Writers of results for one matrix of a stack."""
 IN_DOUBLE = (Solve, Inv, Cholesky, Det, Slogdet)
-"""Primitives that NumPy computes in double precision whatever the matrices are of."""
+"""Primitives that NumPy computes in double precision for matrices of any dtype."""
 
 
 def has_form(primitive: Primitive, a: ArrayType) -> bool:

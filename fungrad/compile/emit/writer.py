@@ -1,4 +1,4 @@
-"""Base of the writers of kernels, whatever their vectors run along."""
+"""Base of the writers of kernels, independent of the axis of their vectors."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ def _system() -> Any:
 
 
 def threads() -> int:
-    """Return the number of threads of large kernels: FUNGRAD_NUM_THREADS, or that of processors."""
+    """Return the number of threads of large kernels: FUNGRAD_NUM_THREADS, or one per processor."""
     if not hasattr(_system(), "pthread_create"):
         return 1
     if asked := os.environ.get("FUNGRAD_NUM_THREADS"):
