@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import functools
+import linecache
+import re
 from collections.abc import Iterator, Sequence
 
 from fungrad.reading.nodes import walk
 from fungrad.reading.scope import root
 
-__all__ = ["filled_names"]
+__all__ = ["filled_attributes", "filled_names"]
 
 IN_PLACE = frozenset(["fill", "itemset", "partition", "put", "resize", "setfield", "sort"])
 """Methods of arrays that change these."""
@@ -17,6 +20,22 @@ BY_FUNCTION = frozenset(
     ["copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask", "at", "shuffle"]
 )
 """Functions whose first argument is changed."""
+
+
+_IN_PLACE = re.compile(
+    r"\.(\w+)\s*(?:\[.*\]\s*(?:[-+*/%@&|^<>]{0,2}=(?!=)|,)|[-+*/%@&|^]{1,2}=|\.(?:fill|sort|put)\()|out\s*=\s*[\w.]*\.(\w+)"
+)
+
+
+def filled_attributes(filename: str) -> frozenset[str]:
+    """Return the names of attributes whose arrays may be written to anywhere in a file, and perhaps others."""
+    return _filled_attributes(tuple(linecache.getlines(filename)))
+
+
+@functools.lru_cache(maxsize=64)
+def _filled_attributes(lines: tuple[str, ...]) -> frozenset[str]:
+    found = (x for line in lines for x in _IN_PLACE.findall(line))
+    return frozenset(name for names in found for name in names if name)
 
 
 def filled_names(nodes: Sequence[ast.AST]) -> frozenset[str]:

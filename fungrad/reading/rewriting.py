@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 from fungrad.compat.numpy import stand_ins
 from fungrad.reading.computing import FRAMES, PURE, WRITING, check_strict
 from fungrad.reading.computing import METHODS as COMPUTING_METHODS
-from fungrad.reading.filling import filled_names
+from fungrad.reading.filling import filled_attributes, filled_names
 from fungrad.reading.libraries import TABLE, may_need
 from fungrad.reading.nodes import copied, walk
 from fungrad.reading.scope import UNKNOWN, Scope
@@ -111,6 +112,7 @@ class Rewriter(Statements):
         self.strict = strict
         self.handed_on: frozenset[str] = frozenset()
         self.generator: ast.AST | None = None  # one whose elements a function takes at once
+        self.list_filled: ast.AST | None = None  # a list of arrays that are assigned to
         self.shows = False  # whether what is written goes to a person: it asks for no values
 
     @classmethod
@@ -242,6 +244,9 @@ class Rewriter(Statements):
     # Arrays that are filled
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        target = node.targets[0]
+        if isinstance(target, ast.Name) and target.id in self.filled:
+            self.list_filled = node.value
         self.generic_visit(node)
         if all(isinstance(t, ast.Name) for t in node.targets):
             names = {t.id for t in node.targets if isinstance(t, ast.Name)}
@@ -257,16 +262,24 @@ class Rewriter(Statements):
             targets, values = node.targets[0].elts, node.value.elts
             if len(targets) == len(values):
                 for i, target in enumerate(targets):
-                    if (
-                        not isinstance(target, ast.Name)
-                        or target.id in self.handed_on - self.filled
-                    ):
-                        values[i] = self._new(values[i])
+                    if not isinstance(target, ast.Name):
+                        values[i] = self._kept(target, values[i])
                     elif target.id in self.filled:
                         values[i] = self._filled(values[i])
+                    elif target.id in self.handed_on:
+                        values[i] = self._new(values[i])
         else:
-            node.value = self._new(node.value)
+            node.value = self._kept(node.targets[0], node.value)
         return node
+
+    def _kept(self, target: ast.expr, value: ast.expr) -> ast.expr:
+        """Return the value of an attribute or element, as an array to be filled if the file fills that attribute."""
+        filled = isinstance(target, ast.Attribute) and target.attr in self._filled_attributes
+        return self._filled(value) if filled else self._new(value)
+
+    @functools.cached_property
+    def _filled_attributes(self) -> frozenset[str]:
+        return filled_attributes(self.origin.code.co_filename)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         self.generic_visit(node)
@@ -298,18 +311,21 @@ class Rewriter(Statements):
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         self.generic_visit(node)
-        if (
-            node.value is not None
-            and isinstance(node.target, ast.Name)
-            and node.target.id in self.filled
-        ):
+        if node.value is None:
+            return node
+        if not isinstance(node.target, ast.Name):
+            node.value = self._kept(node.target, node.value)
+        elif node.target.id in self.filled:
             node.value = self._filled(node.value)
         return node
 
     def _filled(self, value: ast.expr) -> ast.expr:
-        if isinstance(
-            value, ast.Constant | ast.Name | ast.List | ast.Dict | ast.Tuple | ast.Compare
-        ):
+        if isinstance(value, ast.List | ast.Tuple):
+            value.elts = [self._filled(x) for x in value.elts]
+        elif isinstance(value, ast.Dict):
+            value.values = [self._filled(x) for x in value.values]
+        plain = (ast.Constant, ast.Name, ast.List, ast.Dict, ast.Tuple, ast.Compare, ast.ListComp)
+        if isinstance(value, (*plain, ast.Attribute, ast.Starred)):
             return value
         return self.hook("filled", value, at=value)
 
@@ -330,8 +346,9 @@ class Rewriter(Statements):
         return node
 
     def visit_ListComp(self, node: ast.ListComp) -> Any:
+        fills = node is self.list_filled
         made = self.as_loop(node)
-        node.elt = self._new(node.elt)
+        node.elt = self._filled(node.elt) if fills else self._new(node.elt)
         return made
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> Any:

@@ -111,13 +111,16 @@ _TRIALS = 8
 
 
 def _imported(code: CodeType, module: dict[str, Any]) -> set[str]:
-    """Guess the global names that are imported: Python compiles calls of their attributes otherwise."""
+    """Guess the names that the module imports: Python compiles calls of their attributes otherwise.
+
+    It does so for variables of the function that have such a name as well.
+    """
     home = module.get("__name__")
-    names, waiting = {*code.co_names}, [code]
+    names, waiting = set[str](), [code]
     while waiting:
-        inside = [x for x in waiting.pop().co_consts if isinstance(x, CodeType)]
-        names |= {name for x in inside for name in x.co_names}
-        waiting += inside
+        each = waiting.pop()
+        names.update(each.co_names, each.co_varnames, each.co_cellvars, each.co_freevars)
+        waiting += [x for x in each.co_consts if isinstance(x, CodeType)]
     kinds = ModuleType | type | FunctionType | BuiltinFunctionType
     return {
         name
@@ -129,7 +132,7 @@ def _imported(code: CodeType, module: dict[str, Any]) -> set[str]:
 def _difference(a: CodeType, b: CodeType) -> str | None:
     """Return None if two code objects were compiled from one text, and so were the functions inside them.
 
-    Else it is the global name that was used last before they differ, of which one may have been imported; "" if there is none.
+    Else it is the name that was used last before they differ, of which one may have been imported; "" if there is none.
     """
     waiting = [(a, b)]
     while waiting:
@@ -141,7 +144,7 @@ def _difference(a: CodeType, b: CodeType) -> str | None:
         ):
             return ""
         if x.co_code != y.co_code or [*x.co_positions()] != [*y.co_positions()]:
-            return _global_before(x, y)
+            return _name_before(x, y)
         for c, d in zip(x.co_consts, y.co_consts, strict=True):
             if isinstance(c, CodeType) and isinstance(d, CodeType):
                 waiting.append((c, d))
@@ -150,18 +153,22 @@ def _difference(a: CodeType, b: CodeType) -> str | None:
     return None
 
 
-def _global_before(a: CodeType, b: CodeType) -> str:
-    """Return the global name that was loaded last before two codes differ."""
+def _name_before(a: CodeType, b: CodeType) -> str:
+    """Return the name that was loaded last before two codes differ."""
     import dis  # which most functions do not need
 
     name = ""
     for x, y in zip(dis.get_instructions(a), dis.get_instructions(b), strict=False):
-        if "LOAD_GLOBAL" in (x.opname, y.opname):
-            name = str(x.argval if x.opname == "LOAD_GLOBAL" else y.argval)
+        for each in (y, x):
+            if each.opname.startswith(_LOADING):
+                name = each.argval if type(each.argval) is str else each.argval[-1]
         jumps = x.opcode in dis.hasjrel or x.opcode in dis.hasjabs  # over what differs later
         if x.opcode != y.opcode or (x.arg != y.arg and not jumps):
             break
     return name
+
+
+_LOADING = ("LOAD_GLOBAL", "LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF")
 
 
 def _candidates(code: CodeType, lines: list[str]) -> Iterator[Definition]:

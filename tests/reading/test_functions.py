@@ -399,3 +399,55 @@ def test_ndenumerate_goes_over_what_is_traced():
         return total
 
     np.testing.assert_array_equal(fg.grad(f)(np.ones((2, 2))), [[0, 2], [1, 3]])
+
+
+def given_the_module(x, np=np):
+    signal = np.sin(x * np.arange(20.0))
+    total = 0.0
+    for i in range(20):
+        total += signal.mean() * math.cos(x * i)
+    return total
+
+
+def test_variables_with_the_names_of_modules_do_not_hide_the_source():
+    (first,) = fg.explain(given_the_module)(1.3).functions
+    assert not first.why
+    assert "a loop of 20 rounds" in [row.outcome for row in first.rows]
+
+
+class Moving:
+    def __init__(self, place, slope):
+        self.place = np.array(place, float)
+        self.speed: np.ndarray = 2 * np.ones(2)
+        self.slope = slope
+
+    def moved(self):
+        self.place += self.slope * self.speed
+        self.speed[0], self.speed[1] = self.slope, 2.0
+        return self.place.sum() + self.speed.sum()
+
+
+def attributes_written(x):
+    return Moving([1, 2], x).moved()
+
+
+def elements_written(x):
+    places = [np.array([0.0, 1.0]), np.array([1.0, 2.0])]
+    more = [np.array([0.0, i]) for i in range(3)]
+    places[0] += x
+    for each in places + more:
+        each *= x
+    for each in more:
+        each += x * x
+    named = {"u": np.array([1.0, 2.0])}
+    named["u"] += x
+    return sum(x.sum() for x in (*places, *more)) + named["u"].sum()
+
+
+@pytest.mark.parametrize("function", [attributes_written, elements_written])
+def test_arrays_that_objects_lists_and_dicts_hold_take_what_is_traced(function):
+    x, h = 1.3, 1e-6
+    slope = (function(x + h) - function(x - h)) / (2 * h)
+    np.testing.assert_allclose(fg.grad(function)(x), slope, rtol=1e-7)
+    np.testing.assert_allclose(fg.jit(function)(x), function(x), rtol=1e-14)
+    np.testing.assert_allclose(fg.vmap(function)(np.array([x]))[0], function(x), rtol=1e-14)
