@@ -83,6 +83,14 @@ def _spelled_out(expr: Expr) -> Expr:
     return spelled_out(expr)
 
 
+def _for_devices(expr: Expr) -> Expr:
+    from fungrad.compile.kernels.spelled import spelled_for_devices
+    from fungrad.compile.passes.for_devices import numbers_repeated, unrolled
+
+    written = unrolled(spelled_for_devices(expr))
+    return numbers_repeated(expr if written is expr else simplify(written))
+
+
 def _without_units(expr: Expr) -> Expr:
     from fungrad.compile.kernels.units import without_units
 
@@ -142,6 +150,7 @@ PASSES = (
     Pass("overlap", _overlapped, _MESSAGES),
     Pass("libraries", _with_libraries, _KERNELS),
     Pass("spell out", _spelled_out, _KERNELS | _ROUTINE),
+    Pass("write out for devices", _for_devices, _DEVICE),
     Pass("uncut", _uncut, _ROUTINE),
     Pass("units", _without_units, _KERNELS | _DEVICE | _ROUTINE),
     Pass("take apart", _taken_apart, _KERNELS),

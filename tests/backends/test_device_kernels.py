@@ -323,3 +323,78 @@ def test_off(cupy, launched):
     for _ in range(8):
         f(cupy.asarray(np.arange(6.0)))
     assert not launched
+
+
+def test_positions_of_extrema_are_kernels(cupy, launched):
+    """The first one, and a NaN before any number."""
+    x = np.random.default_rng(0).integers(0, 9, (40, 50)).astype(float)
+    x[3, [7, 20]] = x[5, 0] = np.nan
+    f = lambda x: [fnp.argmax(x, 0), fnp.argmin(x, 0), fnp.argmax(x, 1), fnp.argmin(x, 1)]
+    assert spaces(lambda x: fnp.argmin(x, 1), x) == [(40, 50)]
+    for y in (x, x[6:].astype("i4"), x > 4):
+        check(cupy, f, y)
+    check(cupy, lambda x: fnp.argmax(x * 2), np.tile(x, (1, 9)))  # a row that blocks share
+    assert launched
+
+
+def test_operations_on_numbers_join_the_kernels_that_read_them():
+    def f(x, c):
+        scale = fnp.exp(-c[0]) * c[1]
+        return fnp.sum(fnp.tanh(x * scale)) / (1 + scale * scale)
+
+    assert spaces(f, np.ones(100), np.ones(2)) == [(100,)]
+    assert spaces(lambda c: fnp.exp(c) * 2, 1.0) == [()]
+    assert spaces(fnp.exp, np.float64(1)) == ["exp"]
+
+
+def test_sums_of_repeated_constants_are_constants(cupy):
+    x = np.ones((3, 1000))
+    f = lambda x: fnp.tanh(x[:, 0]) + fnp.sum(fnp.ones_like(x) * 0.1) + fnp.sum(fnp.ones_like(x), 1)
+    assert spaces(f, x) == ["slice", (3,)]
+    check(cupy, f, x)
+    check(cupy, f, x.astype("f4"), rtol=1e-6)
+
+
+def polynomial(x):
+    total = x * 0
+    for k in range(30):
+        total = total * x + 1 / (k + 1)
+    return total
+
+
+def chain(x, w):
+    def step(carry, row):
+        carry = fnp.tanh(carry * row + 0.5)
+        return carry, carry * row
+
+    return lax.scan(step, x, w, reverse=True)
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, lambda f: fg.grad(lambda *xs: summed(f(*xs)))])
+@pytest.mark.parametrize(
+    ("f", "args"), [(polynomial, [(50,)]), (chain, [(50,), (20, 50)]), (chain, [(), (20,)])]
+)
+def test_short_loops_are_written_out(cupy, launched, transform, f, args):
+    args = [np.random.default_rng(0).uniform(0.1, 1, shape) for shape in args]
+    f = transform(f)
+    assert "scan" not in spaces(f, *args)
+    check(cupy, f, *args)
+    assert len(launched) <= 2
+
+
+def summed(results):
+    return sum(fnp.sum(x) for x in fg.tree.leaves(results))
+
+
+def test_loops_over_leaves_stack_nothing(cupy, launched):
+    """Rows of what a loop stacks, or of what was stacked for it, are read where they are."""
+
+    def f(xs, ys):
+        means = [0.9 * x + 0.1 * y for x, y in zip(xs, ys, strict=True)]
+        return [x - 0.01 * m / (fnp.sqrt(m * m) + 1e-8) for x, m in zip(xs, means, strict=True)]
+
+    xs, ys = np.random.default_rng(0).normal(size=(2, 12, 40))
+    args = [list(map(cupy.asarray, x)) for x in (xs, ys)]
+    for x, y in zip(fg.jit(f)(*args), f([*xs], [*ys]), strict=True):
+        np.testing.assert_allclose(x.get(), y, rtol=1e-13)
+    assert launched == ["kernel0"] * 12

@@ -158,11 +158,8 @@ class _Fuser:
         for group in dict.fromkeys(groups):
             if not group.open:
                 continue
-            if (
-                not group.holds(shape)
-                or not self._fits(group, reads, shape)
-                or len(cuts | group.cuts) > PIECES
-            ):
+            fits = group.holds(shape) and self._fits(group, reads, shape)
+            if not fits or len(cuts | group.cuts) > PIECES:
                 self._close(group)
             elif joined is None:
                 joined = group
@@ -170,6 +167,9 @@ class _Fuser:
                 joined.axes == group.axes or None in (joined.axes, group.axes)
             ):
                 self._merge(joined, group)
+            elif () in (joined.space, group.space) and not self.machine.vectors:
+                joined, of_numbers = (joined, group) if joined.space else (group, joined)
+                self._merge(joined, of_numbers)
             else:
                 self._close(group)
             cuts |= group.cuts if group is joined else frozenset()
@@ -361,10 +361,11 @@ class _Fuser:
         self, group: Group, members: Sequence[int]
     ) -> tuple[Kernel, list[int], list[int]] | None:
         """Return the kernel of a group, its inputs and its outputs; None if it is not worth it."""
-        least = 2 if group.space else SCALARS
-        if self.placed_in.issuperset([v for n in members for v in self.given[n][0].outputs]):
+        made = [v for number in members for v in self.given[number][0].outputs]
+        least = 2 if group.space or not self.machine.vectors else SCALARS
+        if self.placed_in.issuperset(made):
             least = 1  # it spares a copy
-        if not self.machine.vectors and not all(self._is_alone(number) for number in members):
+        if not self.machine.vectors and not all(map(self._is_alone, members)):
             least = 1
         if not self.every and self._work(members) < least:
             return None
@@ -373,7 +374,6 @@ class _Fuser:
             if not builder.add(self.given[number][0]):
                 return None
         inside = frozenset(members)
-        made = [v for number in members for v in self.given[number][0].outputs]
         writes = [v for v in made if self._escapes(v, inside)]
         kernel = builder.kernel(writes, self.shown.isdisjoint(writes))
         if self.every:

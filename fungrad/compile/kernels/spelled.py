@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -21,8 +21,16 @@ from fungrad.core.primitive import primitive as declared
 from fungrad.core.trace import record_expr
 from fungrad.core.types import ArrayType
 from fungrad.primitives.convolution import Convolution
-from fungrad.primitives.elementwise import greater_equal, less_equal, select
-from fungrad.primitives.shaping import Permute, iota, zeros_like
+from fungrad.primitives.elementwise import (
+    equal,
+    greater_equal,
+    less_equal,
+    logical_or,
+    not_equal,
+    select,
+)
+from fungrad.primitives.reductions import ArgMax, Position, ReduceMax, ReduceMin
+from fungrad.primitives.shaping import Broadcast, Permute, constant_like, counting, iota, zeros_like
 from fungrad.primitives.slices import Pad, Reverse
 from fungrad.primitives.stacks import OfMatrices, Triangle
 
@@ -39,19 +47,40 @@ SHARED = 4
 
 def spelled_out(expr: Expr) -> Expr:
     """Return `expr` with programs in place of the primitives that are better spelled out."""
-    return _with_programs(_with_shared_factors(expr))
+    return _with_programs(_with_shared_factors(expr), _program_of)
 
 
-def _with_programs(expr: Expr) -> Expr:
+def spelled_for_devices(expr: Expr) -> Expr:
+    """Return the same where kernels are those of a device."""
+    return _with_programs(expr, _program_on_device)
+
+
+ProgramOf: TypeAlias = Callable[[Primitive, ArrayType], Callable[..., list[Any]] | None]
+"""Signature: a primitive and the type of its first operand to its program, if it is spelled out."""
+
+
+def _program_of(primitive: Primitive, x: ArrayType) -> Callable[..., list[Any]] | None:
+    if isinstance(primitive, Triangle) and x.dtype in DTYPES:
+        return _triangle(primitive)
+    if isinstance(primitive, Convolution) and _is_turned(primitive, x):
+        return _turned(primitive)
+    return None
+
+
+def _program_on_device(primitive: Primitive, x: ArrayType) -> Callable[..., list[Any]] | None:
+    if isinstance(primitive, Triangle) and x.dtype in DTYPES:
+        return _triangle(primitive)
+    if isinstance(primitive, Position) and x.dtype in DTYPES and x.dtype.kind != "b":
+        return _position(primitive)
+    return None
+
+
+def _with_programs(expr: Expr, program_of: ProgramOf) -> Expr:
     equations = []
     for equation in expr.equations:
         primitive, inputs, outputs = equation
         types = [expr.types[v] for v in inputs]
-        program: Callable[..., list[Any]] | None = None
-        if isinstance(primitive, Triangle) and types[0].dtype in DTYPES:
-            program = _triangle(primitive)
-        elif isinstance(primitive, Convolution) and _is_turned(primitive, types[0]):
-            program = _turned(primitive)
+        program = program_of(primitive, types[0]) if types else None
         if program is not None:
             body = record_expr(primitive.name, program, types)
             equation = Equation(Spelled(body), inputs, outputs)
@@ -68,6 +97,23 @@ def _triangle(triangle: Triangle) -> Callable[..., list[Any]]:
         n = len(x.shape)
         row, column = [iota(x.shape, np.int64, axis) for axis in (n - 2, n - 1)]
         return [select(keeps(column, row + triangle.k), x, zeros_like(x))]
+
+    return program
+
+
+def _position(position: Position) -> Callable[..., list[Any]]:
+    """Return the program of the first place of an extremum, or of a NaN: reductions that kernels have."""
+    axes = (position.axis,)
+    reduction = ReduceMax(axes) if isinstance(position, ArgMax) else ReduceMin(axes)
+
+    def program(x: Any) -> list[Any]:
+        extremum = Broadcast(x.shape, axes)(reduction(x))
+        found = equal(x, extremum)
+        if x.dtype.kind == "f":
+            found = logical_or(found, not_equal(x, x))
+        places = counting(x.shape, position.axis, x)
+        beyond = constant_like(x, x.shape[position.axis], np.dtype(np.int64))
+        return [ReduceMin(axes)(select(found, places, beyond))]
 
     return program
 
