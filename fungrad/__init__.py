@@ -126,6 +126,8 @@ __all__ += [
     "threefry_partitionable",
 ]
 _are_in("settings")
+__all__ += ["ExportError", "Exported", "export", "load"]
+_are_in("saving")
 __all__ += ["make_mesh", "shard_map"]
 _are_in("sharding")
 __all__ += ["to_source"]

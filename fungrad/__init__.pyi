@@ -62,6 +62,10 @@ from fungrad.settings import log_compiles as log_compiles
 from fungrad.settings import strict_conversions as strict_conversions
 from fungrad.settings import strict_dependence as strict_dependence
 from fungrad.settings import threefry_partitionable as threefry_partitionable
+from fungrad.saving import ExportError as ExportError
+from fungrad.saving import Exported as Exported
+from fungrad.saving import export as export
+from fungrad.saving import load as load
 from fungrad.sharding import make_mesh as make_mesh
 from fungrad.sharding import shard_map as shard_map
 from fungrad.show import to_source as to_source

@@ -31,6 +31,7 @@ _JAX = "is published under the name, and with the behaviour, that JAX gives it"
 _LINES = "finds the user's line and the scope of an equation"
 _SEVERAL = "runs one program in several processes, and checks that they agree"
 _SHARED = "states once how an array is divided among processes"
+_SAVED = "saves programs, and reads them"
 _FACE = "is published with documentation of its own"
 _ARGUMENTS = "names arguments in labels"
 _RUN = "runs a program step by step"
@@ -56,6 +57,10 @@ ALLOWED: dict[str, dict[str, str]] = {
     "extend.programs": {_FACE: "core.errors"},
     "nn.losses.classification": {"warns of labels at the user's line": "core.errors core.tracer"},
     "nn.losses.operands": {"takes lists of tracers": "numpy.promotion"},
+    "saving.exported": {
+        _SAVED: "programs.decoding programs.encoding",
+        "writes files as checkpoints are": "training.archive training.replacing training.structure",
+    },
     "sharding.dividing": {
         _SEVERAL: "core.trace primitives.ranks primitives.shaping primitives.slices rewrite.batch"
     },

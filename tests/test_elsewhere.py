@@ -49,7 +49,7 @@ def test_what_advice_mentions_exists(name):
         (fg, "backward", "fungrad has no 'backward': no array knows of gradients.*fungrad.grad"),
         (fg, "no_grad", "fungrad has no 'no_grad': write fungrad.stop_gradient$"),
         (fg, "Linear", "write x @ w \\+ b"),
-        (fg, "load", "it is fungrad.training.load$"),
+        (fg, "save", "it is fungrad.training.save$"),
         (fg, "DataLoader", "write fungrad.training.minibatches$"),
         (fg, "functional_call", "a model is a function of its parameters already"),
         (fg, "make_jvp_reversemode", "write fungrad.jvp$"),

@@ -30,8 +30,8 @@ TOP = 8  # fungrad/__init__.py
 ABOVE = 9  # what is made with the public names of fungrad, and what fungrad.extend publishes
 LAYERS |= dict.fromkeys(
     (
-        "distributed", "example_libraries", "extend", "image", "nn", "optim", "profiling", "sharding", "show", "test_util",
-        "training",
+        "distributed", "example_libraries", "extend", "image", "nn", "optim", "profiling", "saving", "sharding", "show",
+        "test_util", "training",
     ),
     ABOVE,
 )  # fmt: skip
@@ -48,6 +48,7 @@ BY_NAME = {
     "fungrad.numpy": "extensions of the array API standard that packages above have named",
     "fungrad.compat.jax.adapting": "where the functions are that stand for those of a module of JAX",
     "fungrad.compat.standing_in": "modules in the place of another library's, laid out as these",
+    "fungrad.programs.decoding": "saved programs name primitives and the modules that declared them",
     "fungrad.primitives.ufunc": "a pickled entry of a table names the module of the table",
     "fungrad.reading.tables": "where the stand-in of a function is, which is imported when that is called",
     "fungrad.show": "where each public name is, in a table beside it",

@@ -176,7 +176,6 @@ SPELLINGS: dict[str, str] = {
     "show_config": "print_environment_info show_versions",
     "stop_gradient": "detach disconnected_grad getval no_grad notrace_primitive register_notrace",
     "test_util.check_grads": "gradcheck gradgradcheck check_grad check_jvp check_vjp combo_check",
-    "to_source": "export",
     "training.minibatches": "DataLoader",
     "tree.leaves": "tree_leaves",
     "tree.map": "tree_map tree_multimap",

@@ -1,6 +1,6 @@
-"""The file of a checkpoint: an uncompressed ZIP archive of ``tree.json``, ``0.npy``, ``1.npy``, ...
+"""A checkpoint or a program as a file: an uncompressed ZIP archive of ``tree.json``, ``0.npy``, ...
 
-It is one that `numpy.load` reads, too. The comment at its end is `MARK` and the SHA-256 of all bytes before, so any other
+It is one that `numpy.load` reads, too. The comment at its end is a mark, such as `MARK`, and the SHA-256 of all bytes before, so any other
 bit is found. A digest keeps nobody from making a file on purpose, so everything read is checked as if there were
 none. Members do not overlap and are not compressed, so they are no longer than the file. An array has memory only
 when its member is known to have as many bytes.
@@ -15,6 +15,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import zipfile
 from collections.abc import Sequence
 from typing import Any, BinaryIO
@@ -26,16 +27,17 @@ from fungrad.training.errors import CheckpointError
 from fungrad.training.structure import can_be_stored, declared, host
 
 MARK = b"fungrad checkpoint 1 sha256 "
+"""The kind of a file and the number of its format."""
 _TREE = "tree.json"
 _LARGEST_TREE = 1 << 28
 _LARGEST_HEADER = 10_000  # as numpy.load's
 _VERSION = (3, 0)
 _CHUNK = 1 << 20
-_END = len(MARK) + 64
+_END = re.compile(rb"fungrad (\w+) (\d+) sha256 [0-9a-f]{64}\Z")
 
 
-def write(file: BinaryIO, nodes: list[Any], arrays: Sequence[Any]) -> str:
-    """Write a checkpoint to an empty file; return its digest."""
+def write(file: BinaryIO, nodes: list[Any], arrays: Sequence[Any], mark: bytes = MARK) -> str:
+    """Write a tree to an empty file; return its digest."""
     text = json.dumps({"longdouble": np.finfo(np.longdouble).nmant, "nodes": nodes})
     if len(text) > _LARGEST_TREE:
         raise ValueError(
@@ -47,7 +49,7 @@ def write(file: BinaryIO, nodes: list[Any], arrays: Sequence[Any]) -> str:
         archive.writestr(zipfile.ZipInfo(_TREE), text)
         for i, array in enumerate(arrays):
             _write_array(archive, f"{i}.npy", host(array))
-        archive.comment = MARK + b"0" * 64
+        archive.comment = mark + b"0" * 64
         archive.close()
     except BaseException:
         archive.fp = None  # it is not to be ended, which would be another error within a member
@@ -86,7 +88,7 @@ def _digest(file: BinaryIO, length: int) -> bytes:
     return digest.hexdigest().encode()
 
 
-def read(file: BinaryIO) -> tuple[list[Any], list[np.ndarray[Any, Any]]]:
+def read(file: BinaryIO, mark: bytes = MARK) -> tuple[list[Any], list[np.ndarray[Any, Any]]]:
     """Return the nodes of the tree in a file, and the arrays.
 
     Raises
@@ -95,10 +97,16 @@ def read(file: BinaryIO) -> tuple[list[Any], list[np.ndarray[Any, Any]]]:
         If anything is not as `write` writes it.
     """
     size = file.seek(0, os.SEEK_END)
-    file.seek(max(size - _END, 0))
+    file.seek(max(size - 200, 0))
     end = file.read()
-    if not end.startswith(MARK) or len(end) != _END:
-        raise CheckpointError("is no checkpoint of fungrad, or was cut off: its end is missing")
+    found = _END.search(end)
+    kind, version = mark.decode().split()[1:3]
+    if found is None or found[1].decode() != kind:
+        raise CheckpointError(f"is no {kind} of fungrad, or was cut off: its end is missing")
+    if found[2].decode() != version:
+        raise CheckpointError(
+            f"is a {kind} in format {int(found[2])}, which this version of fungrad does not read: it reads format {version}"
+        )
     if _digest(file, size - 64) != end[-64:]:
         raise CheckpointError("is damaged: its SHA-256 is not the one written at its end")
     with zipfile.ZipFile(file) as archive:

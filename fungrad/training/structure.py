@@ -213,7 +213,7 @@ class Known:
                 return candidate
         if name not in self._things:
             raise CheckpointError(
-                f"holds {name}, which is not among what may be made of a file: pass a tree with one as like=, or it in types="
+                f"holds {name}, which is not among what may be made of a file: pass it in types=, or, for a checkpoint, a tree with one as like="
             )
         return self._things[name]
 
