@@ -10,7 +10,7 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.compile.pipeline import Way, prepared, simplify
-from fungrad.compile.targets import host
+from fungrad.compile.targets import host, host_kernels
 from fungrad.compile.tiers import CALLS
 from fungrad.core import config
 from fungrad.core.backend import target_of
@@ -102,7 +102,9 @@ def compiled(monkeypatch):
 def waiting(monkeypatch):
     monkeypatch.delenv("FUNGRAD_COMPILE", raising=False)
     assert (config._compilation(), CALLS > 1) == ("background", True)
-    monkeypatch.setattr(host, "compile_kernels", lambda kernels: pytest.fail("it is compiled"))
+    monkeypatch.setattr(
+        host_kernels, "compile_kernels", lambda kernels: pytest.fail("it is compiled")
+    )
     with chosen(config.compilation, lambda _: "background"):
         assert fg.jit(lambda x: fnp.sum(x * x + 1.0))(X) == pytest.approx(np.sum(X * X + 1.0))
 

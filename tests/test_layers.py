@@ -49,6 +49,7 @@ BY_NAME = {
     "fungrad.compat.jax.adapting": "where the functions are that stand for those of a module of JAX",
     "fungrad.compat.standing_in": "modules in the place of another library's, laid out as these",
     "fungrad.programs.decoding": "saved programs name primitives and the modules that declared them",
+    "fungrad.compile.canonical": "where a class of fungrad's is, that the text of a value names",
     "fungrad.primitives.ufunc": "a pickled entry of a table names the module of the table",
     "fungrad.reading.tables": "where the stand-in of a function is, which is imported when that is called",
     "fungrad.show": "where each public name is, in a table beside it",

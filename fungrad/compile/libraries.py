@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from fungrad.compile.background import importing
+from fungrad.compile.fallback import Rerun
 from fungrad.compile.targets import host
-from fungrad.compile.tiers import Rerun
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.types import ArrayType

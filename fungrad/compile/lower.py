@@ -5,27 +5,24 @@ Design: docs/design/20-printing-python.md.
 
 from __future__ import annotations
 
-import builtins
-import inspect
-import itertools
-import os
 import weakref
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from types import CodeType, FunctionType, ModuleType
+from collections.abc import Callable, Hashable, Sequence
+from types import ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
 
 from fungrad.compile.background import importing
-from fungrad.compile.emit.loops import ROUNDS
+from fungrad.compile.bound import run_source
 from fungrad.compile.emit.python import PythonSource, python_source
 from fungrad.compile.evaluated import evaluator, is_quick, watcher
+from fungrad.compile.fallback import NotKept
 from fungrad.compile.keeping import Keeper, users
-from fungrad.compile.lines import Origins, explain, first_place
+from fungrad.compile.lines import first_place
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.compile.pipeline import Way, scheduled, simplify
 from fungrad.compile.steps import Schedule
-from fungrad.compile.tiers import Native, Tier, later, rounds
+from fungrad.compile.tiers import Native, Tier, rounds
 from fungrad.core.backend import namespace, target_of, to_device
 from fungrad.core.cached import cached_property
 from fungrad.core.collection import no_collection
@@ -33,14 +30,7 @@ from fungrad.core.config import check_exprs, compilation, settings
 from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import Expr
 from fungrad.core.float_warnings import (
-    ORIGINS,
     at_users_lines,
-    calling_modes,
-    float_modes,
-    modes_with_calls,
-    module_of,
-    registry_of,
-    usual_modes,
 )
 from fungrad.core.nesting import is_of_values
 from fungrad.core.observing import Span, run_observed
@@ -211,7 +201,8 @@ class Program(Keeper):
                 from fungrad.compile.segments import in_segments
             return in_segments(self.expr, xp, Program, run_source)
         make = weakly(self, lambda x: x.with_kernels(xp), None)
-        self._tiers[xp] = tier = Tier(make, weakly(self, spared, 0.0), self._jitted)
+        recall = weakly(self, lambda x: x.recalled(xp), None) if xp is np else None
+        self._tiers[xp] = tier = Tier(make, weakly(self, spared, 0.0), self._jitted, recall)
         donated, borrowed = self.donated, self.borrowed
 
         def run(expr: Expr | None = None, calls: bool = True) -> Callable[..., list[Any]]:
@@ -241,12 +232,43 @@ class Program(Keeper):
     def with_kernels(self, xp: ModuleType) -> Native | None:
         """Return the function that calls kernels on arrays of the library `xp`; None if there are none."""
         with importing:  # what few programs come to need
+            from fungrad.compile import recalled
             from fungrad.compile.native import source_with_kernels
 
         # The collector stays on: this goes on while other threads run what is the user's.
         with Span("kernels", self.label):
             code = source_with_kernels(self.expr, self.borrowed, self.donated, xp)
-            return code and Native(self.bound(code, xp, rounds, False), code.loops, code.alone)
+            if xp is np and (key := self.key) is not None:
+                recalled.keep(key, self.expr, code)
+            return self._native(code, xp)
+
+    def recalled(self, xp: ModuleType) -> Native | None:
+        """Return the function that calls kernels, made by any process before; None if there are none.
+
+        Raises
+        ------
+        NotKept
+            If it is not on disk.
+        """
+        with importing:  # what few programs come to need
+            from fungrad.compile import recalled
+
+        if (key := self.key) is None:
+            raise NotKept
+        return self._native(recalled.recalled(key, self.expr), xp)
+
+    def _native(self, code: PythonSource | None, xp: ModuleType) -> Native | None:
+        return code and Native(self.bound(code, xp, rounds, False), code.loops, code.alone)
+
+    @cached_property
+    def key(self) -> bytes | None:
+        """The key of the program with kernels on disk; None if it cannot be kept."""
+        with importing:  # what few programs come to need
+            from fungrad.compile import recalled
+            from fungrad.compile.targets import host, store
+        if not (store.is_used() and host.is_installed()):
+            return None
+        return recalled.key_of(self.expr, self.borrowed, self.donated)
 
     def bound(
         self, source: PythonSource, xp: ModuleType, *options: Any
@@ -288,6 +310,18 @@ def weakly(program: Program, function: Callable[[Program], T], otherwise: T) -> 
     return call
 
 
+def later(make: Callable[[], Callable[..., list[Any]]]) -> Callable[..., list[Any]]:
+    """Return a function that is made when it is called first."""
+    made: list[Callable[..., list[Any]]] = []
+
+    def run(*arguments: Any) -> list[Any]:
+        if not made:
+            made.append(make())  # by two threads at once, it does no harm
+        return made[0](*arguments)
+
+    return run
+
+
 def spared(program: Program) -> float:
     """Return the share of the time of NumPy's functions that kernels spare."""
     with importing:  # what few programs come to need
@@ -317,77 +351,3 @@ def apart(results: list[Any], arguments: Sequence[Any]) -> list[Any]:
                 results[i] = new_tracer(x._owner, x._variable, x._type)
             seen.add(id(x))
     return results
-
-
-def run_source(
-    source: PythonSource,
-    xp: ModuleType,
-    rounds: Callable[..., Iterable[Any]] = rounds,
-    calls: bool = True,
-) -> Callable[..., list[Any]]:
-    """Return the function that `source` defines, for arrays of the library `xp`.
-
-    Its loops go over what `rounds` gives. With `calls` it has NumPy call where it would warn, to warn of the user's lines.
-    """
-    origins = Origins()
-    bindings = {
-        "__builtins__": builtins,
-        "np": xp,
-        ROUNDS: rounds,
-        ORIGINS: origins,
-        **source.bindings,
-    }
-    if not target_of(xp).takes_scalars:
-        bindings |= {
-            name: xp.asarray(value)
-            for name, value in source.bindings.items()
-            if isinstance(value, (np.ndarray, np.generic))
-        }
-    name_of_file = _file(source)
-    for name, text, recorded in source.functions:
-        bindings[name] = _defined(text, name_of_file, bindings)
-        origins.place(bindings[name], recorded, bindings)
-    if (file := origins.file) is not None:
-        bindings |= {"__name__": module_of(file), "__warningregistry__": registry_of(file)}
-    function = bindings["program"]
-
-    def run(*arguments: Any) -> list[Any]:
-        try:
-            return function(*arguments)  # type: ignore[no-any-return]
-        except Exception as error:
-            explain(error, origins, bindings)
-            raise
-
-    def run_with_calls(*arguments: Any) -> list[Any]:
-        before = float_modes.get()
-        float_modes.set(calling_modes if before is usual_modes else modes_with_calls())
-        try:
-            return function(*arguments)  # type: ignore[no-any-return]
-        except Exception as error:
-            explain(error, origins, bindings)
-            raise
-        finally:
-            float_modes.set(before)
-
-    return run_with_calls if calls and origins.indirect and target_of(xp).warns else run
-
-
-def _defined(text: str, file: str, bindings: dict[str, Any]) -> FunctionType:
-    """Return the function that `text` defines; `bindings` are its globals.
-
-    Marked as one that is nested in another: a free-threaded Python 3.13 never frees others, nor what their globals
-    hold, once there has been a second thread.
-    """
-    module = compile(text, file, "exec")
-    code = next(x for x in module.co_consts if isinstance(x, CodeType))
-    return FunctionType(code.replace(co_flags=code.co_flags | inspect.CO_NESTED), bindings)
-
-
-def _file(source: PythonSource) -> str:
-    """Return the file name of generated code for tracebacks: the user's file and function, in <>."""
-    origins = itertools.chain.from_iterable(f.origins for f in source.functions)
-    place = first_place(origins)  # that of shared programs is not known
-    if place is None:
-        return "<fungrad program>"
-    code, _ = place
-    return f"<fungrad program of {os.path.basename(code.co_filename)} (in {code.co_name})>"

@@ -15,7 +15,7 @@ from fungrad.compile.libraries import Fourier
 from fungrad.compile.peak import peak
 from fungrad.compile.pipeline import Way, scheduled
 from fungrad.compile.steps import Call, Control, Free, Schedule, within
-from fungrad.compile.targets import device, host
+from fungrad.compile.targets import device, host, host_kernels
 from fungrad.core.backend import NUMPY, Target, target_of
 from fungrad.core.expr import Expr
 from fungrad.core.primitive import Primitive
@@ -65,7 +65,7 @@ def source_with_kernels(
     to_compile = [fused.kernel for fused in kernels]
     if not (kernels or any(isinstance(x, Fourier) for x in _called(steps))):
         return None
-    if target.on_host and not host.can_run(to_compile):
+    if target.on_host and not host_kernels.can_run(to_compile):
         return None
     if (
         donated
@@ -74,7 +74,7 @@ def source_with_kernels(
     ):
         return None
     if target.on_host:
-        functions = host.compile_kernels(to_compile)
+        functions = host_kernels.compile_kernels(to_compile)
     else:
         functions = device.compile_kernels(xp, [x for x in to_compile if isinstance(x, Kernel)])
     for fused, function in zip(kernels, functions, strict=True):

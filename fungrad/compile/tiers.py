@@ -21,6 +21,7 @@ import numpy as np
 
 from fungrad.compile.background import BACKGROUND
 from fungrad.compile.budget import BUDGET
+from fungrad.compile.fallback import Elsewhere, NotKept, Refused, Rerun, Unfit
 from fungrad.compile.interrupts import keeping_interrupts
 from fungrad.core.config import compilation
 from fungrad.core.float_warnings import (
@@ -48,6 +49,8 @@ BREAK = 1e-4
 Without that, Python has the compiling thread wait 5 ms each time it comes back from LLVM, and compiling takes several
 times as long. The program loses no more by the pauses, and has its kernels sooner.
 """
+LOOKING = 0.05
+"""Time to look whether kernels are on disk, as a part of that to make them."""
 SURE = 2
 """Multiple of compile time that a running call must still need for kernels to be made anyway."""
 FEW = 8
@@ -56,25 +59,6 @@ GIVEN_UP = 16
 """Net fallbacks (fallbacks minus successes) before kernels are abandoned."""
 LAYOUTS = 256
 """How many layouts of arguments are known, at most, that kernels do not take."""
-
-
-class Rerun(BaseException):
-    """A kernel cannot give the result, or its warnings: NumPy's functions are to compute it.
-
-    No `Exception`, so that nobody notes on it where it came from.
-    """
-
-
-class Unfit(Rerun):
-    """An argument lies in memory as kernels do not take it. Those that lie otherwise, they go on taking."""
-
-
-class Elsewhere(Rerun):
-    """An argument is on another device than the one at hand."""
-
-
-class Refused(Rerun):
-    """A device runs no kernel of the program, now or later."""
 
 
 class Switch(BaseException):
@@ -128,18 +112,6 @@ def _layout(arguments: Iterable[Any]) -> tuple[Any, ...]:
     return tuple([getattr(x, "strides", None) for x in arguments])
 
 
-def later(make: Callable[[], Function]) -> Function:
-    """Return a function that is made when it is called first."""
-    made: list[Function] = []
-
-    def run(*arguments: Any) -> list[Any]:
-        if not made:
-            made.append(make())  # by two threads at once, it does no harm
-        return made[0](*arguments)
-
-    return run
-
-
 class Tier:
     """The callable of a program: NumPy's functions, later kernels.
 
@@ -147,6 +119,8 @@ class Tier:
     ----------
     make
         Returns the program with kernels, or None if there are none in it.
+    recall
+        Returns that from disk, or raises `NotKept`; None if nothing is kept.
     share
         Returns the share of the time of NumPy's functions that kernels spare; None if that is all of it.
     jitted
@@ -161,8 +135,10 @@ class Tier:
         make: Callable[[], Native | None],
         share: Callable[[], float] | None = None,
         jitted: bool = True,
+        recall: Callable[[], Native | None] | None = None,
     ) -> None:
         self.make: Callable[[], Native | None] | None = make
+        self.recall = recall
         self.share = share
         self.jitted = jitted
         self.gain = 1.0
@@ -273,13 +249,17 @@ class Tier:
 
         `left` is how many more seconds the call at hand is about to take. If it repays kernels by itself, it is as good as jitted.
         """
-        if self._asked is BACKGROUND.process or not self._is_repaid(seconds):
+        if self._asked is BACKGROUND.process or not (self.recall or self._is_repaid(seconds)):
             return
-        cost = BUDGET.cost(self.lines) + BACKGROUND.cost
+        cost = self.cost + BACKGROUND.cost
         if BUDGET.allows(cost, self.jitted or left > SURE * cost):
             self.taken = seconds
-            BACKGROUND.add(self)  # by two threads at once, it does no harm
-            self._asked = BACKGROUND.process
+            self._asked = BACKGROUND.process  # first: the answer may be that it is not worth it
+            try:
+                BACKGROUND.add(self)  # by two threads at once, it does no harm
+            except BaseException:
+                self._asked = None
+                raise
 
     def _is_repaid(self, seconds: float) -> bool:
         """Whether kernels pay for NumPy's functions that take so long."""
@@ -287,8 +267,13 @@ class Tier:
 
     @property
     def cost(self) -> float:
-        """About how many seconds making kernels takes."""
-        return BUDGET.cost(self.lines)
+        """About how many seconds the next step to kernels takes: to look for them on disk, or to make them."""
+        return BUDGET.cost(self.lines) * (LOOKING if self.recall else 1.0)
+
+    @property
+    def patience(self) -> float:
+        """Seconds of a call after which it asks for kernels."""
+        return LONG if self.recall else BUDGET.wait(self.lines, self.jitted)
 
     @property
     def decision(self) -> str:
@@ -306,7 +291,14 @@ class Tier:
         return f"its kernels wait for a later call: {spared}, and {cost}; compiling has taken {BUDGET.spent:.2g} s of this process already"
 
     def compile_in_background(self) -> None:
-        """Make the function with kernels, if that still pays once the gain is known."""
+        """Make the function with kernels, if they are on disk or that still pays once the gain is known."""
+        if self.recall is not None and BUDGET.limited:
+            self.compile(make=False)
+            if self.make is None:
+                return
+            if not self._is_repaid(self.taken):
+                self._asked = None
+                return
         if self.share is not None and BUDGET.limited:
             self.gain, self.share = self.share(), None
             if not self._is_repaid(self.taken):
@@ -343,27 +335,38 @@ class Tier:
             if self.make is None:
                 if begun.may_switch(self.native):
                     raise Switch
-            elif left > self.cost or now - begun.time > BUDGET.wait(self.lines, self.jitted):
+            elif left > self.cost or now - begun.time > self.patience:
                 self._ask(max(now - begun.time, left), left)
                 self._stand_back(now)
             start, size = stop, 2 * size if now - before < GLANCE else max(1, size // 2)
 
-    def compile(self, wait: bool = False) -> None:
-        """Make the function with kernels; if another thread does, `wait` for it or let it."""
+    def compile(self, wait: bool = False, make: bool = True) -> None:
+        """Load the function with kernels, or `make` it; if another thread does, `wait` for it or let it."""
         process, lock = self._making
         if process is not BACKGROUND.process:  # forked: whoever held the lock has stayed behind
             self._making = _, lock = BACKGROUND.process, threading.Lock()
         if not lock.acquire(blocking=wait):
             return
         try:
-            if (make := self.make) is not None:
-                try:
-                    with keeping_interrupts():
-                        self.native = make()
-                finally:
-                    self.make = None
+            with keeping_interrupts():
+                self._compile(make)
         finally:
             lock.release()
+
+    def _compile(self, make: bool) -> None:
+        if self.recall is not None and self.make is not None:
+            try:
+                self.native = self.recall()
+                self.make = None
+            except NotKept:
+                pass
+            finally:
+                self.recall = None
+        if make and self.make is not None:
+            try:
+                self.native = self.make()
+            finally:
+                self.make = None
 
     def _is_unfit(self, arguments: Sequence[Any]) -> bool:
         """Whether it is known that kernels do not take arguments that lie like that."""

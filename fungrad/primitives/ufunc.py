@@ -129,12 +129,16 @@ class Function(Elementwise):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by the name of the entry in the module that declares it: the rules are often lambdas."""
-        loaded = sys.modules.copy()  # others may import meanwhile
-        for module in sorted(loaded, key=lambda name: not name.startswith("fungrad.")):
-            for name, value in getattr(loaded[module], "__dict__", {}).copy().items():
-                if value is self:
-                    return _entry, (module, name)
-        return super().__reduce__()
+        return super().__reduce__() if self.declared is None else (_entry, self.declared)
+
+    @property
+    def declared(self) -> tuple[str, str] | None:
+        """The module that declares the entry, and its name there; None if it has no name."""
+        module = vars(self).get("module", "")
+        for name, value in getattr(sys.modules.get(module), "__dict__", {}).copy().items():
+            if value is self:
+                return module, name
+        return None
 
     @cached_property
     def differentiable(self) -> bool:
@@ -302,7 +306,17 @@ def elementwise(
                 "result is, dtype=lambda *dtypes: ..."
             )
         dtype = ufunc_dtype(ufunc)
-    return Function(
+    entry = Function(
         *(name, function, dtype, partials, transposes),
         *(linear, multilinear, view, holomorphic, total, compares, divides, on_scalars, on_arrays),
     )
+    vars(entry).setdefault("module", _module_at_hand())
+    return entry
+
+
+def _module_at_hand() -> str:
+    """Return the name of the module whose body is being run."""
+    frame = sys._getframe(2)
+    while frame.f_code.co_name != "<module>" and frame.f_back is not None:
+        frame = frame.f_back
+    return str(frame.f_globals.get("__name__", ""))

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.compile.bound import run_source
 from fungrad.compile.evaluated import unshared
-from fungrad.compile.lower import Program, run_source
+from fungrad.compile.lower import Program
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.backend import target_of
 from fungrad.core.cache import LRUCache

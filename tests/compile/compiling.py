@@ -8,7 +8,7 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad.compile.targets import host
+from fungrad.compile.targets import host, host_kernels
 from fungrad.core.config import compilation
 from fungrad.core.types import type_of
 
@@ -76,13 +76,13 @@ def routines(function, args):
 def routines_compiled():
     """The routines that are compiled meanwhile, as they are shown."""
     found = []
-    compile_kernels = host.compile_kernels
+    compile_kernels = host_kernels.compile_kernels
 
     def compile_shown(kernels):
         found.extend(text for text in map(str, kernels) if text.startswith("{ routine"))
         return compile_kernels(kernels)
 
-    with mock.patch.object(host, "compile_kernels", compile_shown):
+    with mock.patch.object(host_kernels, "compile_kernels", compile_shown):
         yield found
 
 

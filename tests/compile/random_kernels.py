@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fungrad.compile.fallback import Rerun
 from fungrad.compile.kernels.access import Access, Box
 from fungrad.compile.kernels.kernel import Kernel, Output
 from fungrad.compile.kernels.operations import BOOL, COMPARISONS, DTYPES, Node
-from fungrad.compile.tiers import Rerun
 from fungrad.core.types import ArrayType
 
 F4, F8, I8 = np.dtype("f4"), np.dtype("f8"), np.dtype("i8")

@@ -8,7 +8,7 @@ from hypothesis import given
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad.compile import lower
+from fungrad.compile import bound, lower
 from fungrad.compile.background import BACKGROUND
 from fungrad.compile.budget import BUDGET
 from fungrad.compile.emit.python import python_source
@@ -211,7 +211,7 @@ def test_random_programs(drawn):
         if found is None:
             return
         steps = scheduled(found).check()
-        run = lower.run_source(python_source(steps), np)
+        run = bound.run_source(python_source(steps), np)
         given = [np.array(x)[()] for x in arguments]
         assert_same(run(*given), reference(expr, arguments))
         assert_same(given, arguments)

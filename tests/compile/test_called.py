@@ -11,7 +11,7 @@ import fungrad.numpy as fnp
 from fungrad.compile.emit import writer
 from fungrad.compile.kernels import called
 from fungrad.compile.kernels.operations import FUNCTIONS
-from fungrad.compile.targets import host
+from fungrad.compile.targets import host, host_kernels
 from fungrad.core.config import compilation
 from fungrad.scipy import special
 from tests.compile.compiling import compare, needs_compiler
@@ -31,14 +31,14 @@ def function_of(name):
 def assemblies(monkeypatch):
     """What is compiled meanwhile, as LLVM's assembly."""
     found = []
-    assembly = host.assembly
+    assembly = host_kernels.assembly
 
     def noted(kernel):
         text, table = assembly(kernel)
         found.append(text)
         return text, table
 
-    monkeypatch.setattr(host, "assembly", noted)
+    monkeypatch.setattr(host_kernels, "assembly", noted)
     return found
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad.compile.targets import host
+from fungrad.compile.targets import host_kernels
 from tests.compile.compiling import in_mode, needs_compiler
 
 pytestmark = [needs_compiler, in_mode("eager")]
@@ -28,7 +28,7 @@ def several(x):
 
 
 def assembly(function, *args):
-    return [host.assembly(kernel)[0] for kernel in fg.jit(function).lower(*args).kernels]
+    return [host_kernels.assembly(kernel)[0] for kernel in fg.jit(function).lower(*args).kernels]
 
 
 @pytest.mark.parametrize("n", LENGTHS)

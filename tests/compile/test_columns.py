@@ -10,7 +10,7 @@ import fungrad.numpy as fnp
 from fungrad.compile.emit import columns, llvm_threads
 from fungrad.compile.kernels.kernel import Output
 from fungrad.compile.kernels.spaces import in_columns
-from fungrad.compile.targets import host
+from fungrad.compile.targets import host_kernels
 from fungrad.core.types import ArrayType
 from tests.compile import random_kernels as rk
 from tests.compile.compiling import compare, in_mode, needs_compiler
@@ -179,7 +179,7 @@ def test_random_kernels_in_columns(seed, monkeypatch):
         kernel = turned(kernel)
         if in_columns(kernel):
             drawn.append((kernel, arguments))
-    functions = host.compile_kernels([kernel for kernel, _ in drawn])
+    functions = host_kernels.compile_kernels([kernel for kernel, _ in drawn])
     for (kernel, arguments), function in zip(drawn, functions, strict=True):
         expected, found = rk.outcomes(kernel, function, arguments)
         assert found is not None, "a floating-point error came up"

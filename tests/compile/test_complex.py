@@ -8,7 +8,7 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad.compile.targets import host
+from fungrad.compile.targets import host_kernels
 from fungrad.core.config import compilation
 from tests.compile import random_kernels as rk
 from tests.compile.compiling import check as check_loop
@@ -44,7 +44,7 @@ def test_parts_in_kernels(space, dtype):
     part = np.finfo(dtype).dtype
     made = [("real", part, [dtype]), ("imag", part, [dtype]), ("complex", dtype, [part, part])]
     made = [rk.of_one_operation(*x, space, spread) for x in made for spread in (False, True)]
-    for kernel, function in zip(made, host.compile_kernels(made), strict=True):
+    for kernel, function in zip(made, host_kernels.compile_kernels(made), strict=True):
         types = kernel.operand_types
         given = [np.resize(special(dtype), t.shape).astype(dtype) for t in types]
         given = [

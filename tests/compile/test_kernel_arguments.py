@@ -12,11 +12,11 @@ import weakref
 import numpy as np
 import pytest
 
+from fungrad.compile.fallback import Rerun
 from fungrad.compile.kernels.access import Access
 from fungrad.compile.kernels.kernel import Kernel, Output
 from fungrad.compile.kernels.operations import Node
-from fungrad.compile.targets import host
-from fungrad.compile.tiers import Rerun
+from fungrad.compile.targets import host_kernels
 from fungrad.core.types import ArrayType
 from tests.compile import random_kernels as rk
 from tests.compile.compiling import needs_compiler
@@ -27,7 +27,7 @@ SPACES = [(1,), (5,), (64,), (6, 7), (1, 9), (3, 1, 5), (2, 3, 4, 5), (30, 40, 5
 
 
 def compiled(kernel):
-    (function,) = host.compile_kernels([kernel])
+    (function,) = host_kernels.compile_kernels([kernel])
     return function
 
 
@@ -197,7 +197,7 @@ def test_other_arguments_are_turned_away(space):
 
 def test_code_is_freed_with_its_functions():
     kernels = [rk.of_one_operation("add", "f8", ["f8", "f8"], (n,)) for n in (3, 4)]
-    first, second = host.compile_kernels(kernels)
+    first, second = host_kernels.compile_kernels(kernels)
     code = weakref.ref(first.__self__)
     del first
     np.testing.assert_array_equal(second(np.ones(4), np.ones(4)), np.full(4, 2.0))
@@ -212,14 +212,14 @@ def test_machine_code_is_given_back():
     code = """
 import gc, sys
 import numpy as np
-from fungrad.compile.targets import host
+from fungrad.compile.targets import host_kernels
 from tests.compile import random_kernels as rk
 def used():
     return sum(1 for line in open("/proc/self/maps")), int(open("/proc/self/statm").read().split()[1])
 def compile_some():
     for n in range(3, 43):
         kernels = [rk.of_one_operation("add", "f8", ["f8", "f8"], (n,))]
-        (function,) = host.compile_kernels(kernels)
+        (function,) = host_kernels.compile_kernels(kernels)
         assert function(np.ones(n), np.ones(n))[-1] == 2
         del function
         gc.collect()

@@ -12,7 +12,7 @@ import pytest
 from fungrad.compile.kernels.access import Access
 from fungrad.compile.kernels.kernel import Kernel, Output
 from fungrad.compile.kernels.operations import BOOL, COMPARISONS, Node
-from fungrad.compile.targets import host
+from fungrad.compile.targets import host_kernels
 from fungrad.core.types import ArrayType
 from tests.compile import random_kernels as rk
 from tests.compile.compiling import needs_compiler
@@ -111,7 +111,7 @@ def special(dtype):
 @pytest.mark.parametrize("space", [(), (19,)], ids=str)
 def test_what_does_not_matter_is_reported(space, dtype):
     kernels = [Builder(space, dtype).kernel(body) for body in CASES.values()]
-    functions = host.compile_kernels(kernels)
+    functions = host_kernels.compile_kernels(kernels)
     counts = collections.Counter()
     for name, kernel, function in zip(CASES, kernels, functions, strict=True):
         signs = not name.startswith(("signbit", "copysign"))  # those of NaNs are anything
@@ -142,7 +142,7 @@ def test_random_kernels_of_special_numbers():
         if not any(n.operation in FORBIDDEN for n in kernel.nodes):
             kernels.append(kernel)
     counts = collections.Counter()
-    for kernel, function in zip(kernels, host.compile_kernels(kernels), strict=True):
+    for kernel, function in zip(kernels, host_kernels.compile_kernels(kernels), strict=True):
         for share in (0.5, 0.05, 0.001, 0.0):
             given = [_with_special(rng, x.type, share) for x in kernel.operands]
             expected, found = rk.outcomes(_needed(kernel), function, given)

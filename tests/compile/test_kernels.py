@@ -8,11 +8,11 @@ import threading
 import numpy as np
 import pytest
 
+from fungrad.compile.fallback import Rerun
 from fungrad.compile.kernels.access import Access
 from fungrad.compile.kernels.kernel import REDUCTIONS, Kernel, Output
 from fungrad.compile.kernels.operations import BOOL, COMPARISONS, OPERATIONS, Node
-from fungrad.compile.targets import host
-from fungrad.compile.tiers import Rerun
+from fungrad.compile.targets import host_kernels
 from fungrad.core.types import ArrayType
 from tests.compile import random_kernels as rk
 from tests.compile.compiling import needs_compiler
@@ -25,7 +25,7 @@ TWO = ["add", "sub", "mul", "div", "copysign", "max", "min"]
 
 
 def compiled(kernel):
-    (function,) = host.compile_kernels([kernel])
+    (function,) = host_kernels.compile_kernels([kernel])
     return function
 
 
@@ -45,7 +45,7 @@ def check(kernel, function, arguments):
 def test_random_kernels(seed):
     rng = np.random.default_rng(seed)
     drawn = [rk.random_kernel(rng) for _ in range(8)]
-    functions = host.compile_kernels([kernel for kernel, _ in drawn])
+    functions = host_kernels.compile_kernels([kernel for kernel, _ in drawn])
     for (kernel, arguments), function in zip(drawn, functions, strict=True):
         before = [np.array(x) for x in arguments]
         assert check(kernel, function, arguments), "a floating-point error came up"
@@ -58,7 +58,7 @@ def test_random_kernels_of_many_places(space):
     """Rows longer than the blocks whose sums are added in pairs, and with rests of them."""
     rng = np.random.default_rng(math.prod(space))
     drawn = [rk.random_kernel(rng, 14, space) for _ in range(3)]
-    functions = host.compile_kernels([kernel for kernel, _ in drawn])
+    functions = host_kernels.compile_kernels([kernel for kernel, _ in drawn])
     for (kernel, arguments), function in zip(drawn, functions, strict=True):
         assert check(kernel, function, arguments)
 
@@ -114,7 +114,7 @@ def test_operations_of_integers_at_their_limits(dtype):
             [limits.min, limits.max, limits.max // 2 + 1, 0, 1, limits.max - 1], dtype
         )
     pairs = np.array(list(itertools.product(numbers, numbers)))
-    for kernel, function in zip(kernels, host.compile_kernels(kernels), strict=True):
+    for kernel, function in zip(kernels, host_kernels.compile_kernels(kernels), strict=True):
         for shift in range(0, len(pairs), 5):
             rows = np.roll(pairs, -shift, 0).T
             shapes = [a.type.shape for a in kernel.operands]
@@ -127,9 +127,9 @@ def test_kernels_of_one_assembly_give_their_own_dtypes(space):
     """With and without sign: what differs is what they are called with, not what they are compiled of."""
     dtypes = [*INTEGERS, BOOL]
     kernels = [rk.of_one_operation("and", d, [d, d], space) for d in dtypes]
-    texts = {host.assembly(kernel)[0] for kernel in kernels}
+    texts = {host_kernels.assembly(kernel)[0] for kernel in kernels}
     assert len(texts) <= len(dtypes) - 4
-    functions = host.compile_kernels(kernels)
+    functions = host_kernels.compile_kernels(kernels)
     for dtype, kernel, function in zip(dtypes, kernels, functions, strict=True):
         x, y = (np.full(space, n).astype(dtype)[()] for n in (1, 3))
         assert check(kernel, function, [x, y])
@@ -139,7 +139,7 @@ def test_kernels_of_one_assembly_give_their_own_dtypes(space):
 def test_shifts(dtype):
     kernels = [rk.of_one_operation(n, dtype, [dtype] * 2, (67,)) for n in ("shl", "shr")]
     rng = np.random.default_rng(0)
-    for kernel, function in zip(kernels, host.compile_kernels(kernels), strict=True):
+    for kernel, function in zip(kernels, host_kernels.compile_kernels(kernels), strict=True):
         x = rk.data(rng, (67,), dtype)
         assert check(kernel, function, [x, rng.integers(0, 8 * dtype.itemsize, 67, dtype)])
 
@@ -164,7 +164,7 @@ def test_conversions(source):
     sizes = sorted({d.itemsize for _, d in made})  # which vectors are as long as
     groups = [[(n, d, 1) for n, d in made if d.itemsize == size] for size in sizes]
     kernels = [rk.of_operations(group, [source], s) for group in groups for s in ((), (37,))]
-    for kernel, function in zip(kernels, host.compile_kernels(kernels), strict=True):
+    for kernel, function in zip(kernels, host_kernels.compile_kernels(kernels), strict=True):
         for number in numbers:
             assert check(kernel, function, [np.full(kernel.space, number, source)[()]])
         if kernel.space:
@@ -188,7 +188,7 @@ def test_operations_of_special_numbers(dtype):
             rk.of_one_operation(name, result, [dtype] * count, space)
             for name, result, count in _operations_of(dtype)
         ]
-        for kernel, function in zip(kernels, host.compile_kernels(kernels), strict=True):
+        for kernel, function in zip(kernels, host_kernels.compile_kernels(kernels), strict=True):
             name = kernel.nodes[-1].operation
             for given in itertools.product(special(dtype), repeat=len(kernel.operands)):
                 arguments = [np.full(a.type.shape, x)[()] for a, x in zip(kernel.operands, given)]
@@ -255,7 +255,7 @@ def test_sums_and_products_are_near_the_exact_ones(dtype):
     """Sums: a block of 2^13 numbers has 8 sums at least, one after the other; then they go in pairs."""
     kernels = [_reduction(r, dtype, *s) for s in SPACES for r in ("reduce_sum", "reduce_prod")]
     rng, unit = np.random.default_rng(0), float(np.finfo(dtype).eps) / 2
-    for kernel, function in zip(kernels, host.compile_kernels(kernels), strict=True):
+    for kernel, function in zip(kernels, host_kernels.compile_kernels(kernels), strict=True):
         n = math.prod(kernel.inner_shape)
         x = rng.uniform(0.5, 1.5, kernel.space).astype(dtype)
         if kernel.nodes[1].operation == "reduce_prod":
@@ -300,7 +300,7 @@ def test_threads_get_what_one_gets():
     rng = np.random.default_rng(3)
     drawn = [rk.random_kernel(rng, 14, (40, 500)) for _ in range(3)]
     drawn += [rk.random_kernel(rng, 14, (5, 7)) for _ in range(3)]
-    functions = host.compile_kernels([kernel for kernel, _ in drawn])
+    functions = host_kernels.compile_kernels([kernel for kernel, _ in drawn])
     expected = [k.interpret(*a) for k, a in drawn]
     failures, start = [], threading.Barrier(8)
 

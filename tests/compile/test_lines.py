@@ -9,10 +9,10 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
+from fungrad.compile.bound import run_source
 from fungrad.compile.emit.pieces import Line, define
 from fungrad.compile.emit.python import python_source
 from fungrad.compile.lines import NAME, _with_lines
-from fungrad.compile.lower import run_source
 from fungrad.compile.pipeline import scheduled, simplify
 
 X, A = np.ones(3), np.eye(3)

@@ -8,7 +8,7 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.compile.kernels import functions, operations
 from fungrad.compile.kernels.meaning import Namespace
-from fungrad.compile.targets import host
+from fungrad.compile.targets import host_kernels
 from fungrad.core.errors import ExprError
 from fungrad.scipy.special import softmax
 from tests.compile import random_kernels as rk
@@ -344,7 +344,7 @@ def test_vectors_that_llvm_rounds():
     """At 16 numbers it fails for processors that have no registers for so many: a failure ends the process."""
     x = tame(HALF, 1000)
     (kernel,) = kernels(lambda x: x * x + x, (x,))
-    text, _ = host.assembly(kernel)
+    text, _ = host_kernels.assembly(kernel)
     assert "fptrunc.v8f16.v8f32" in text
     assert "fptrunc.v16f16" not in text
 
@@ -352,7 +352,7 @@ def test_vectors_that_llvm_rounds():
 @needs_compiler
 @in_mode("eager")
 def test_processors_that_do_not_convert_have_no_kernels_of_float16(mode, made, monkeypatch):
-    monkeypatch.setattr(host, "has_halves", lambda: False)
+    monkeypatch.setattr(host_kernels, "has_halves", lambda: False)
     x = tame(HALF, 100)
     for f, given, native in [
         (lambda x: fnp.tanh(x) * x, x, False),

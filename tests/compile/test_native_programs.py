@@ -9,7 +9,7 @@ import fungrad as fg
 import fungrad.numpy as fnp
 import fungrad.scipy.special as fsp
 from fungrad.compile import native
-from fungrad.compile.targets import host
+from fungrad.compile.targets import host_kernels
 from fungrad.core.config import compilation
 from fungrad.core.types import type_of
 from tests.compile.compiling import compare, needs_compiler, run
@@ -196,13 +196,13 @@ def single(args):
 @pytest.fixture
 def kernels(monkeypatch):
     """The kernels that are compiled meanwhile."""
-    found, compile_kernels = [], host.compile_kernels
+    found, compile_kernels = [], host_kernels.compile_kernels
 
     def watched(given):
         found.extend(given)
         return compile_kernels(given)
 
-    monkeypatch.setattr(native.host, "compile_kernels", watched)
+    monkeypatch.setattr(native.host_kernels, "compile_kernels", watched)
     return found
 
 

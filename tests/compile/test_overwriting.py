@@ -11,14 +11,14 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax
 from fungrad.compile.emit import llvm_threads
+from fungrad.compile.fallback import Rerun
 from fungrad.compile.interpret import interpret
 from fungrad.compile.kernels.kernel import Access, Kernel, Output
 from fungrad.compile.kernels.operations import Node
 from fungrad.compile.lower import Program
 from fungrad.compile.native import schedule_with_kernels
 from fungrad.compile.steps import Call, Schedule
-from fungrad.compile.targets import host
-from fungrad.compile.tiers import Rerun
+from fungrad.compile.targets import host_kernels
 from fungrad.core.errors import ExprError
 from fungrad.core.types import ArrayType
 from tests.compile import random_kernels as rk
@@ -44,7 +44,7 @@ def as_tuple(found):
 def check(kernel, arguments):
     """Hold a kernel against the one that writes over nothing; return whether anything is overwritten."""
     changed = overwriting(kernel)
-    plain, over = host.compile_kernels([kernel, changed])
+    plain, over = host_kernels.compile_kernels([kernel, changed])
     given = [np.array(x, order="C") if np.ndim(x) else x for x in arguments]
     try:
         expected = as_tuple(plain(*given))
@@ -124,7 +124,7 @@ def test_elements_of_tails_raise_no_flags_twice():
         Node("mul", F4, (2, 3)),
     )
     kernel = Kernel(space, 0, (Access(type_, (0,)),), nodes, (Output(4, type_, True),)).check()
-    (function,) = host.compile_kernels([kernel.written({0: 0})])
+    (function,) = host_kernels.compile_kernels([kernel.written({0: 0})])
     x = np.ones(35, "f4")  # (x - 1) / x is 0
     assert function(x) is x
     np.testing.assert_array_equal(x, 0)
@@ -132,7 +132,7 @@ def test_elements_of_tails_raise_no_flags_twice():
 
 def test_operands_that_lie_otherwise_are_copied():
     kernel = twice_and_sum(5, 4)
-    (function,) = host.compile_kernels([overwriting(kernel)])
+    (function,) = host_kernels.compile_kernels([overwriting(kernel)])
     x, y = np.ones((5, 4), "f4").T, np.full((4, 10), 2, "f4")[:, ::2]
     found = function(x, y)
     for z, expected in zip(found, (3, 6, 30), strict=True):
@@ -144,7 +144,7 @@ def test_operands_that_lie_otherwise_are_copied():
 
 
 def test_nothing_is_leaked():
-    (function,) = host.compile_kernels([overwriting(twice_and_sum(40))])
+    (function,) = host_kernels.compile_kernels([overwriting(twice_and_sum(40))])
     x, y = np.zeros(40, "f4"), np.zeros(40, "f4")
     before = sys.getrefcount(x), sys.getrefcount(y)
     for _ in range(10):

@@ -8,12 +8,12 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.compile.emit import llvm_threads
+from fungrad.compile.fallback import Rerun
 from fungrad.compile.kernels import partial
 from fungrad.compile.kernels.fuse import fuse
 from fungrad.compile.kernels.partial import in_parts
 from fungrad.compile.pipeline import simplify
-from fungrad.compile.targets import host
-from fungrad.compile.tiers import Rerun
+from fungrad.compile.targets import host_kernels
 from tests.compile import random_kernels as rk
 from tests.compile.compiling import needs_compiler
 
@@ -66,7 +66,7 @@ def test_any_number_of_threads_gives_the_same(small, monkeypatch, f, shapes, dty
     expected = kernel.interpret(*args)
     for number in ("1", "2", "3"):
         monkeypatch.setenv("FUNGRAD_NUM_THREADS", number)
-        (compiled,) = host.compile_kernels([kernel])
+        (compiled,) = host_kernels.compile_kernels([kernel])
         found = compiled(*args)
         for x, y in zip(found if isinstance(found, tuple) else (found,), expected, strict=True):
             rk.assert_equal_bits(x, y)
@@ -78,13 +78,13 @@ def test_errors_in_parts_and_in_the_rest(small, monkeypatch, place):
     monkeypatch.setenv("FUNGRAD_NUM_THREADS", "2")
     x = np.ones(1003)
     kernel = kernel_of(lambda x: fnp.sum(1 / x + x), [x])
-    (compiled,) = host.compile_kernels([kernel])
+    (compiled,) = host_kernels.compile_kernels([kernel])
     assert compiled(x) == 2006
     x[place] = 0
     with pytest.raises(Rerun):
         compiled(x)
     kernel = kernel_of(lambda x: fnp.sum(fnp.sin(x) + x), [x])  # of arguments that it is safe for
-    (compiled,) = host.compile_kernels([kernel])
+    (compiled,) = host_kernels.compile_kernels([kernel])
     x[place] = 1e300
     with pytest.raises(Rerun):
         compiled(x)
@@ -94,7 +94,7 @@ def test_errors_in_parts_and_in_the_rest(small, monkeypatch, place):
 def test_errors_of_what_is_computed_of_sums(small):
     x = np.ones(1000)
     kernel = kernel_of(lambda x: 1 / (fnp.sum(x + x) - 2000), [x])
-    (compiled,) = host.compile_kernels([kernel])
+    (compiled,) = host_kernels.compile_kernels([kernel])
     with pytest.raises(Rerun):
         compiled(x)
     assert compiled(2 * x) == 1 / 2000

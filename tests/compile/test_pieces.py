@@ -8,11 +8,12 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
+from fungrad.compile.bound import run_source
 from fungrad.compile.emit import pieces
 from fungrad.compile.emit.pieces import Line, Listing, cut, hand_on, lay_out
 from fungrad.compile.emit.python import python_lines, python_source
 from fungrad.compile.lines import NAME
-from fungrad.compile.lower import Program, run_source
+from fungrad.compile.lower import Program
 from fungrad.compile.pipeline import scheduled, simplify
 from fungrad.core.evaluate import evaluate
 from fungrad.core.trace import record_expr

@@ -13,7 +13,7 @@ from fungrad.compile.kernels.operations import BOOL, Node
 from fungrad.compile.kernels.reads import after, parts, straight, through
 from fungrad.compile.kernels.views import DEEPEST, Views
 from fungrad.compile.pipeline import simplify
-from fungrad.compile.targets import host
+from fungrad.compile.targets import host_kernels
 from fungrad.core.config import compilation
 from fungrad.core.errors import ExprError
 from fungrad.core.evaluate import evaluate
@@ -343,7 +343,7 @@ def test_pieces_of_blocks_on_threads(monkeypatch):
         for number in ("1", "3"):
             monkeypatch.setenv("FUNGRAD_NUM_THREADS", number)
             (kernel,) = [k.kernel for k in fuse(simplify(fg.make_expr(f)(x)))[1]]
-            (compiled,) = host.compile_kernels([kernel])
+            (compiled,) = host_kernels.compile_kernels([kernel])
             results.append(compiled(*[x] * len(kernel.operand_types)))
         np.testing.assert_array_equal(*results)
         np.testing.assert_array_equal(results[0], f(x))

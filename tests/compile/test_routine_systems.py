@@ -5,7 +5,7 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad.compile.tiers import Rerun
+from fungrad.compile.fallback import Rerun
 from tests.compile.compiling import in_mode, needs_compiler
 
 pytestmark = [needs_compiler, in_mode("eager")]

@@ -117,8 +117,8 @@ def test_what_it_depends_on_is_in_the_key(monkeypatch):
         (host, "MACHINE", host.MACHINE | {"opt": 0}),
         (host, "PASSES", host.PASSES[:-1]),
     ]
-    compiler = host._compiler.__wrapped__
-    monkeypatch.setattr(host, "_compiler", compiler)
+    compiler = host.compiler.__wrapped__
+    monkeypatch.setattr(host, "compiler", compiler)
     keys = [host.stored_as("a"), host.stored_as("b")]
     for where, name, value in changes:
         with monkeypatch.context() as m:

@@ -8,7 +8,8 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad.compile.tiers import GIVEN_UP, Rerun
+from fungrad.compile.fallback import Rerun
+from fungrad.compile.tiers import GIVEN_UP
 from fungrad.core.config import compilation
 from fungrad.core.float_warnings import float_modes, usual_modes
 from tests.compile.compiling import X, f, in_mode, needs_compiler

@@ -21,7 +21,7 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.compile import background, tiers
 from fungrad.compile.background import BACKGROUND
-from fungrad.compile.targets import host
+from fungrad.compile.targets import host, host_kernels
 from fungrad.compile.tiers import CALLS
 from fungrad.core.config import compilation
 from fungrad.core.float_warnings import float_modes, usual_modes
@@ -207,7 +207,7 @@ def test_a_failure_stops_no_others(mode, made, monkeypatch):
     seen = []
     monkeypatch.setattr(threading, "excepthook", seen.append)
     with monkeypatch.context() as m:
-        m.setattr(host, "compile_kernels", lambda kernels: 1 / 0)
+        m.setattr(host_kernels, "compile_kernels", lambda kernels: 1 / 0)
         g = fg.jit(lambda x: f(x))
         for _ in range(CALLS):
             g(X)
@@ -258,14 +258,14 @@ def test_programs_are_freed(mode, made):
 @in_mode("background")
 def test_programs_are_freed_while_they_wait(mode, made, monkeypatch):
     going, begun = threading.Event(), threading.Event()
-    compile_kernels = host.compile_kernels
+    compile_kernels = host_kernels.compile_kernels
 
     def slowly(kernels):
         begun.set()
         going.wait(30)
         return compile_kernels(kernels)
 
-    monkeypatch.setattr(host, "compile_kernels", slowly)
+    monkeypatch.setattr(host_kernels, "compile_kernels", slowly)
     first, second = fg.jit(lambda x: f(x)), fg.jit(lambda x: f(x) + 1)
     for g in (first, second):
         for _ in range(CALLS):
@@ -544,5 +544,5 @@ def test_nobody_waits_to_let_go_of_machine_code():
     finally:
         BACKGROUND._workers.clear()
     assert found() is None
-    host.compile_kernels([])
+    host_kernels.compile_kernels([])
     assert not host._released

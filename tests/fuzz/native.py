@@ -25,7 +25,7 @@ import fungrad.numpy as fnp
 from fungrad.compile import lower
 from fungrad.compile.emit import llvm_threads
 from fungrad.compile.kernels.routine import Routine
-from fungrad.compile.targets import host
+from fungrad.compile.targets import host_kernels
 from fungrad.compile.tiers import Tier
 from fungrad.core.config import compilation
 from tests.fuzz import language
@@ -147,7 +147,7 @@ class Compiled:
     @contextlib.contextmanager
     def _watched(self) -> Iterator[None]:
         this = self
-        compile_kernels, threads_for = host.compile_kernels, llvm_threads.threads_for
+        compile_kernels, threads_for = host_kernels.compile_kernels, llvm_threads.threads_for
 
         class Watched(Tier):
             def __init__(self, *given: Any) -> None:
@@ -178,7 +178,7 @@ class Compiled:
         try:
             with (
                 mock.patch.object(lower, "Tier", Watched),
-                mock.patch.object(host, "compile_kernels", compiling),
+                mock.patch.object(host_kernels, "compile_kernels", compiling),
                 mock.patch.object(llvm_threads, "threads_for", cutting),
                 mock.patch.object(llvm_threads, "PART", 1 if self.cut else llvm_threads.PART),
                 mock.patch.dict(

@@ -24,8 +24,8 @@ MUTANTS = (
     Mutant(
         "kernel-key-without-table",
         "fungrad/compile/targets/host.py",
-        "repr((text, [*table.places]))",
-        "repr((text,))",
+        "Stored(stored_as(text), tuple(places))",
+        "Stored(stored_as(text), ())",
         "the key of a kernel in memory lacks the table of what it calls",
         ("tests/compile/test_kernels.py", "tests/compile/test_narrow.py"),
     ),

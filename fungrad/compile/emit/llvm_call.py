@@ -10,8 +10,6 @@ from fungrad.compile.kernels.fused import Function
 
 RELEASED_FROM = 1 << 14
 """Operations on elements from which other threads of Python may run meanwhile."""
-HEAD = 7
-"""How many numbers come before those of operands."""
 
 
 def call_assembly(

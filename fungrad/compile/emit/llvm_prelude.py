@@ -13,6 +13,8 @@ It takes the position of the thread's state, if other threads may run meanwhile.
 """
 STOPPED = 256
 """Return value of a function that has set an exception: no sum of flags."""
+HEAD = 7
+"""How many numbers of a function that Python calls come before those of its operands."""
 
 
 class Table:

@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fungrad.compile.background import importing
+from fungrad.compile.fallback import Rerun
 from fungrad.compile.kernels.operations import DTYPES
 from fungrad.compile.passes.draft import Draft
 from fungrad.compile.passes.lowered import Spelled
-from fungrad.compile.tiers import Rerun
 from fungrad.core.evaluate import inline
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive

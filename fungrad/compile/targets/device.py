@@ -9,8 +9,8 @@ from typing import Any
 from fungrad.compile.emit.cuda import cuda_text
 from fungrad.compile.emit.cuda_form import CudaText
 from fungrad.compile.emit.cuda_types import prelude
+from fungrad.compile.fallback import Elsewhere, Refused, Rerun, Unfit
 from fungrad.compile.kernels.kernel import Kernel
-from fungrad.compile.tiers import Elsewhere, Refused, Rerun, Unfit
 
 OPTIONS = ("--std=c++17", "--fmad=false")
 """Options of the compiler: products and sums are rounded separately, as on the host."""

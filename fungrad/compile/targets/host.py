@@ -1,4 +1,4 @@
-"""Kernels on the host: compiled by LLVM, called from Python with arrays of NumPy's."""
+"""Machine code on the host: made by LLVM, kept on disk, linked, and called from Python."""
 
 from __future__ import annotations
 
@@ -7,51 +7,45 @@ import contextlib
 import ctypes
 import functools
 import hashlib
+import importlib.util
 import itertools
 import os
 import platform
 import sys
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from fungrad.compile import lapack
 from fungrad.compile.background import BACKGROUND, importing
-from fungrad.compile.emit import (
-    llvm,
-    llvm_arrays,
-    llvm_call,
-    llvm_prelude,
-    llvm_runtime,
-    llvm_threads,
-)
-from fungrad.compile.emit.llvm_partial import partial_assembly
-from fungrad.compile.emit.llvm_recycling import LEAST
-from fungrad.compile.emit.reductions import sums_assembly
-from fungrad.compile.emit.writer import KernelText
-from fungrad.compile.emit.written import routine_assembly
+from fungrad.compile.emit import llvm_arrays, llvm_prelude, llvm_runtime
+from fungrad.compile.fallback import Rerun, Unfit
 from fungrad.compile.interrupts import interrupt_soon, keeping_interrupts
-from fungrad.compile.kernels.fused import Function
-from fungrad.compile.kernels.kernel import Kernel
-from fungrad.compile.kernels.partial import in_parts
-from fungrad.compile.kernels.routine import Routine
-from fungrad.compile.processor import features, has_halves, is_x86, target
+from fungrad.compile.processor import features, is_x86, target
 from fungrad.compile.targets import recycling, store
-from fungrad.compile.tiers import Rerun, Unfit
 
 T = TypeVar("T")
+
+
+class Stored(NamedTuple):
+    """Machine code on disk: the key of the object file, and the names of the addresses in its table."""
+
+    key: bytes
+    places: tuple[str, ...]
 
 
 class Code:
     """Machine code, with the objects that it needs while it is called.
 
-    It is given back by `_give_back`: while LLVM compiles, which may take seconds, whoever lets go of a program does not wait for that.
+    It is given back by `give_back`: while LLVM compiles, which may take seconds, whoever lets go of a program does not wait for that.
     """
 
     def __init__(self, symbols: Any) -> None:
         self.kept: list[Any] = []
+        self.stored: Stored | None = None
+        """Where it is kept on disk."""
         self._number = next(_numbers)
         _symbols[self._number] = symbols  # not here, where a collector would finalize them
 
@@ -62,7 +56,7 @@ class Code:
             return
         try:
             with keeping_interrupts():
-                _give_back()
+                give_back()
         except KeyboardInterrupt:  # Python would drop it
             interrupt_soon()
 
@@ -73,7 +67,8 @@ _released: collections.deque[int] = collections.deque()
 """The numbers of machine code that nobody calls any more."""
 
 
-def _give_back() -> None:
+def give_back() -> None:
+    """Free the machine code that nobody calls any more."""
     with contextlib.suppress(IndexError):  # other threads may do so too
         while _released:
             _symbols.pop(_released.popleft(), None)
@@ -110,6 +105,14 @@ def missing() -> str:
     return ""
 
 
+def is_installed() -> bool:
+    """Whether there is a compiler to be imported, of whatever version."""
+    try:
+        return importlib.util.find_spec("llvmlite") is not None
+    except ValueError:  # somebody has barred it
+        return False
+
+
 def available() -> bool:
     """Whether there are a compiler and a supported processor."""
     return not missing()
@@ -135,11 +138,6 @@ def _machine() -> Any:
     asked = target()
     triple = binding.Target.from_triple(asked.pop("triple"))
     return triple.create_target_machine(**asked, **MACHINE)
-
-
-def can_run(kernels: Sequence[Function]) -> bool:
-    """Whether the processor has instructions for all that kernels do."""
-    return has_halves() or not any(" half" in assembly(kernel)[0] for kernel in kernels)
 
 
 def _layout() -> llvm_arrays.Layout:
@@ -203,71 +201,44 @@ def threads() -> int:
     return os.cpu_count() or 1
 
 
-def assembly(kernel: Function) -> tuple[str, llvm_prelude.Table]:
-    """Return the assembly of a kernel and of its Python function, and the addresses used."""
-    table, most = llvm_prelude.Table(), threads()
+def function_of(text: str, places: Sequence[str]) -> Callable[..., Any]:
+    """Return the Python function of LLVM's assembly, compiled unless any process has done so.
 
-    def share(parts: int, copies: bool) -> int:
-        return llvm_threads.share_of(kernel, parts, most, copies)
-
-    text, workspace = _written(kernel, "kernel", share)
-    each = share(text.parts, workspace > 0)
-    least = LEAST if recycling.recycles() else None
-    parts = [
-        llvm_prelude.declarations(text.declarations),
-        llvm_prelude.PRELUDE,
-        llvm_prelude.interrupted(table),
-        llvm_prelude.of_lapack(text.calls, table),
-        *[sums_assembly(one) for one in ("float", "double")],
-        text.text,
-        llvm_call.call_assembly(kernel, text, CALLED, table, workspace, each, most, least),
-    ]
-    return "\n".join([*parts, table.definition()]), table
-
-
-def _written(
-    kernel: Function, name: str, share: Callable[[int, bool], int]
-) -> tuple[KernelText, int]:
-    """Return a kernel or a routine as LLVM's assembly, and how much memory it is to be given."""
-    if isinstance(kernel, Kernel):
-        if (partial := in_parts(kernel)) is not None:
-            return partial_assembly(kernel, partial, name)
-        return llvm.kernel_assembly(kernel, name), 0
-    if isinstance(kernel, Routine):
-        return routine_assembly(kernel.steps, share)
-    raise TypeError(f"{kernel!r} is neither a kernel nor a routine")
-
-
-def compile_kernels(kernels: Sequence[Function]) -> list[Callable[..., Any]]:
-    """Return functions that run kernels on arrays: operands in, a result out, or a tuple of several.
-
-    Each is compiled by itself, so that nobody has to wait long for the compiler, and equal ones once.
+    `places` are the names of the addresses in its table.
     """
-    functions = []
-    _give_back()
-    for kernel in kernels:
-        text, table = assembly(kernel)
-        key = hashlib.sha256(repr((text, [*table.places])).encode()).digest()
-        function = _functions.get(key)
-        if function is None:
-            function = _functions[key] = _made(text, table)
-        functions.append(function)
-    _give_back()
-    return functions
+    stored = Stored(stored_as(text), tuple(places))
+    known = _functions.get(stored)
+    return known or _kept(stored.key, text, lambda code: _loaded(code, stored))
 
 
-_functions: weakref.WeakValueDictionary[bytes, Callable[..., Any]] = weakref.WeakValueDictionary()
-"""Compiled functions in use, by their assembly."""
+def recalled(stored: Stored) -> Callable[..., Any] | None:
+    """Return the Python function of machine code on disk; None if it is not there, or cannot run here."""
+    if (known := _functions.get(stored)) is not None:
+        return known
+    can_run = all(_address(name) for name in stored.places if name.startswith("lapack "))
+    code = store.get(stored.key) if can_run else None
+    return None if code is None else _loaded(code, stored)
 
 
-def _made(text: str, table: llvm_prelude.Table) -> Callable[..., Any]:
-    """Return the Python function of LLVM's assembly, compiled unless any process has done so."""
-    return _kept(text, lambda code: load(code, table))
+def _loaded(code: bytes, stored: Stored) -> Callable[..., Any]:
+    function = load(code, stored.places)
+    function.__self__.stored = stored  # type: ignore[attr-defined]
+    _functions[stored] = function
+    return function
 
 
-def _kept(text: str, link: Callable[[bytes], T]) -> T:
+def stored_of(function: Any) -> Stored | None:
+    """Return the place on disk of a function's machine code; None for other functions."""
+    code = getattr(function, "__self__", None)
+    return code.stored if isinstance(code, Code) else None
+
+
+_functions: weakref.WeakValueDictionary[Stored, Callable[..., Any]] = weakref.WeakValueDictionary()
+"""Compiled functions in use."""
+
+
+def _kept(key: bytes, text: str, link: Callable[[bytes], T]) -> T:
     """Return the result of `link` on the object file of LLVM's assembly, perhaps from disk."""
-    key = stored_as(text)
     code = store.get(key)
     if code is not None:
         return link(code)
@@ -279,11 +250,11 @@ def _kept(text: str, link: Callable[[bytes], T]) -> T:
 
 def stored_as(text: str) -> bytes:
     """Return the key of an object file: a hash of everything it depends on except addresses."""
-    return hashlib.sha256(f"{_compiler()}\n{text}".encode()).digest()
+    return hashlib.sha256(f"{compiler()}\n{text}".encode()).digest()
 
 
 @functools.cache
-def _compiler() -> tuple[Any, ...]:
+def compiler() -> tuple[Any, ...]:
     """Return the facts that an object file depends on besides its assembly."""
     import llvmlite
     import llvmlite.binding as binding
@@ -320,15 +291,15 @@ def _dispose(passes: Any) -> None:
         newpassmanagers.NewPassManager._dispose(passes)
 
 
-def load(code: bytes, table: llvm_prelude.Table) -> Callable[..., Any]:
+def load(code: bytes, places: Sequence[str]) -> Callable[..., Any]:
     """Return the function that Python calls of an object file, its table filled."""
     tracker = _linked(code, ("table", CALLED))
-    _fill(tracker["table"], table)
+    _fill(tracker["table"], places)
     return _function(Code(tracker), tracker[CALLED])
 
 
-def _fill(place: int, table: llvm_prelude.Table) -> None:
-    addresses = [_address(name) for name in table.places]
+def _fill(place: int, names: Sequence[str]) -> None:
+    addresses = [_address(name) for name in names]
     filled = (ctypes.c_void_p * len(addresses))(*addresses)
     ctypes.memmove(place, filled, ctypes.sizeof(filled))
 
@@ -336,9 +307,9 @@ def _fill(place: int, table: llvm_prelude.Table) -> None:
 @functools.cache
 def _runtime() -> Any:
     """Return the finder of the runtime's functions, which stay when Python ends."""
-    text, table = llvm_runtime.runtime_assembly(_layout(), is_x86(), llvm_call.HEAD)
+    text, table = llvm_runtime.runtime_assembly(_layout(), is_x86(), llvm_prelude.HEAD)
     symbols = _lasting(text, ("table", llvm_runtime.WAITING, *llvm_runtime.FUNCTIONS))
-    _fill(symbols["table"], table)
+    _fill(symbols["table"], [*table.places])
     if hasattr(os, "register_at_fork"):  # none of the parent's threads begins in the child
         waiting = ctypes.c_int64.from_address(symbols[llvm_runtime.WAITING])
         os.register_at_fork(after_in_child=lambda: setattr(waiting, "value", 0))
@@ -357,7 +328,8 @@ def _linked(code: bytes, names: Sequence[str]) -> Any:
 
 def _lasting(text: str, names: Sequence[str]) -> Any:
     """Return the finder of symbols in LLVM's assembly, which stay when Python ends."""
-    linked = _kept(AS_IT_IS + text, lambda code: _linked(code, names))
+    text = AS_IT_IS + text
+    linked = _kept(stored_as(text), text, lambda code: _linked(code, names))
     for kept in (linked, _linker()):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
     return linked

@@ -108,6 +108,12 @@ def _open_to_others(status: os.stat_result) -> str:
     return ""
 
 
+def is_used() -> bool:
+    """Whether files are kept and read."""
+    place = folder()
+    return bool(place) and not trouble(place)
+
+
 def get(key: bytes) -> bytes | None:
     """Return the code under a key; None if it is missing or damaged."""
     place = folder()

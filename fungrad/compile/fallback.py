@@ -1,0 +1,26 @@
+"""Reasons for which a program has no kernels to run, or its kernels do not give the results."""
+
+from __future__ import annotations
+
+
+class Rerun(BaseException):
+    """A kernel cannot give the result, or its warnings: NumPy's functions are to compute it.
+
+    No `Exception`, so that nobody notes on it where it came from.
+    """
+
+
+class Unfit(Rerun):
+    """An argument lies in memory as kernels do not take it. Those that lie otherwise, they go on taking."""
+
+
+class Elsewhere(Rerun):
+    """An argument is on another device than the one at hand."""
+
+
+class Refused(Rerun):
+    """A device runs no kernel of the program, now or later."""
+
+
+class NotKept(LookupError):
+    """A program with kernels is not on disk."""
