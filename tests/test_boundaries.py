@@ -92,7 +92,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     "show.scenes": {_LINES: "core.scopes"},
     "show.source": {_ARGUMENTS: "transforms.abstract"},
     "show.staging": {
-        _COMPILED: "compile.emit.python compile.native compile.peak compile.readable compile.steps compile.targets.host compile.targets.host_kernels "
+        _COMPILED: "compile.emit.python compile.native compile.peak compile.readable compile.steps compile.targets.host_kernels "
         "core.collection"
     },
     "show.writer": {

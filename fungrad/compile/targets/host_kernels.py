@@ -21,7 +21,9 @@ from fungrad.compile.targets import host, recycling
 
 
 def can_run(kernels: Sequence[Function]) -> bool:
-    """Whether the processor has instructions for all that kernels do."""
+    """Whether there are a compiler, and instructions of the processor for all that kernels do."""
+    if not host.available():
+        return False
     return has_halves() or not any(" half" in assembly(kernel)[0] for kernel in kernels)
 
 
