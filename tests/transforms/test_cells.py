@@ -13,7 +13,8 @@ from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell.instance(colors="nocolor")
 for cell in (
     "import fungrad as fg, fungrad.numpy as fnp",
-    """def f(x):
+    """@fg.as_written
+def f(x):
     return x if x > 0 else -x
 try:
     fg.jit(f)(1.0)
@@ -36,7 +37,7 @@ def test_cells():
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True
     )
     text = done.stdout + done.stderr
-    assert "at Cell In[2], line 2 (in f): return x if x > 0 else -x" in text
+    assert "at Cell In[2], line 3 (in f): return x if x > 0 else -x" in text
     assert "made at Cell In[3], line 3 as another was before" in text
     assert ".py:" not in text.replace("site-packages", "")
 
