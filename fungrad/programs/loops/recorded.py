@@ -15,6 +15,7 @@ from fungrad.programs.closing import NotTraced, record, shared, try_to_close
 from fungrad.programs.loops.by_python import Step, check_condition
 from fungrad.programs.loops.carry import Leaves, as_type, close_loop, operands_as
 from fungrad.programs.loops.counted import NUMBER, counted
+from fungrad.programs.loops.independent import at_once
 from fungrad.programs.loops.scan import scan_of
 from fungrad.programs.loops.while_loop import While, result_type
 
@@ -43,7 +44,11 @@ def recorded_loop(
     check(body.program.expr, body.captured, slice(first, first + k), rows.leaves, n)
     operands = [*body.captured, *operands_as(init.leaves, carries)]
     operands += operands_as(rows.leaves, [t.update(weak=False) for t in rows.types])
-    outputs = record(scan_of(body.program, (first, k), n, False), operands)
+    whole = at_once(body.program, (first, k), n, operands)
+    if whole is None:
+        outputs = record(scan_of(body.program, (first, k), n, False), operands)
+    else:
+        outputs = whole(*operands)
     returned = body.program.expr.output_types[k:]
     numbers = _as_numbers(outputs, (*carries, *returned))
     stacked = tree.unflatten(body.structure.children()[1], numbers[k:])
