@@ -146,6 +146,29 @@ def assigns(primitive: Primitive) -> bool:
     return type(primitive).assignment is not Primitive.assignment
 
 
+def updated_inputs(expr: Expr, position: int) -> list[int]:
+    """Return the inputs that an output may be an update of: by assignments to elements, loops and branches, or none."""
+    made = {v: e for e in expr.equations for v in e.outputs}
+    found, seen, pending = [], set(), [expr.outputs[position]]
+    while pending:
+        v = pending.pop()
+        if v in seen:
+            continue
+        seen.add(v)
+        if v in expr.inputs:
+            found.append(expr.inputs.index(v))
+        elif (equation := made.get(v)) is not None:
+            if assigns(equation.primitive):
+                pending.append(equation.inputs[0])
+            elif equation.primitive.holds_programs:
+                pending += [w for w in equation.inputs if _alike(expr.types[w], expr.types[v])]
+    return found
+
+
+def _alike(x: ArrayType, y: ArrayType) -> bool:
+    return bool(x.shape) and (x.shape, x.dtype) == (y.shape, y.dtype)
+
+
 def _copied(expr: Expr, last: Sequence[int], scalars: bool) -> set[int]:
     """Return the small slices whose copies spare the copy of the whole.
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from fungrad.compile.flow import Choice, ControlFlow, Repeat, Until, hoisted
 from fungrad.compile.joins import parts_of, places_of
 from fungrad.compile.kernels.fused import Fused
-from fungrad.compile.memory import assigns, is_same, memory_of
+from fungrad.compile.memory import assigns, is_same, memory_of, updated_inputs
 from fungrad.compile.overwriting import Overwriting, has_into, overwriting_of, rounds_in_place
 from fungrad.compile.passes.reads_first import reads_first
 from fungrad.compile.registers import Registers
@@ -68,14 +68,14 @@ class _Options(NamedTuple):
     target, prepare, over
         As of `schedule`.
     bodies
-        What has been scheduled of the latter, by the identity of a program, and where its donated inputs begin and end; with
-        the program, so that it stays.
+        What has been scheduled of the latter, by the identity of a program, whether it is a branch, and its donated inputs;
+        with the program, so that it stays.
     """
 
     target: Target
     prepare: Callable[[Expr], Expr]
     over: int | None
-    bodies: dict[tuple[int, int, int], tuple[Expr, Schedule]]
+    bodies: dict[tuple[int, bool, tuple[int, ...]], tuple[Expr, Schedule]]
 
 
 class _Scheduler:
@@ -248,15 +248,32 @@ class _Scheduler:
         match flow:
             case Choice():
                 which, *operands = [self.registers[v] for v in inputs]
-                branches = tuple([self._body(branch) for branch in flow.branches])
-                self.registers.fill(outputs)
+                over = self._over(number, equation, flow)
+                given = tuple([inputs.index(v) - 1 for v in over.values()])
+                branches = tuple([self._body(branch, donated=given) for branch in flow.branches])
+                self.registers.fill([v for v in outputs if v not in over])
+                self.registers.update({v: self.registers.pop(x) for v, x in over.items()})
+                results = tuple([self.registers[v] for v in outputs])
                 self.steps.append(
-                    Branch(primitive, which, tuple(operands), outputs, branches, source)
+                    Branch(primitive, which, tuple(operands), results, branches, source)
                 )
             case Repeat():
                 self._repeat(number, equation, flow, source)
             case Until():
                 self._until(number, equation, flow, source)
+
+    def _over(self, number: int, equation: Equation, flow: Choice) -> dict[int, int]:
+        """Return the results of branches that may be written over operands: those that a branch is an update of."""
+        _, inputs, outputs = equation
+        over: dict[int, int] = {}
+        for k, out in enumerate(outputs):
+            for i in dict.fromkeys([i for x in flow.branches for i in updated_inputs(x, k)]):
+                v = inputs[1 + i]
+                free = inputs.count(v) == 1 and v not in over.values()
+                if free and self._reusable(number, inputs, out, (v,)) is not None:
+                    over[out] = v
+                    break
+        return over
 
     def _repeat(self, number: int, equation: Equation, flow: Repeat, source: Source | None) -> None:
         primitive, inputs, outputs = equation
@@ -313,16 +330,18 @@ class _Scheduler:
                 self.registers[out] = out
         return tuple([self.registers[v] for v in last])
 
-    def _body(self, expr: Expr, first: int | None = None, last: int = 0) -> Schedule:
+    def _body(
+        self, expr: Expr, first: int | None = None, last: int = 0, donated: Sequence[int] = ()
+    ) -> Schedule:
         """Return the steps of the body of a loop or branch.
 
         A loop reads the results at once, and the inputs from `first` to `last`, its carries, may be overwritten. Those that
-        come back first are arrays of their own.
+        come back first are arrays of their own. A branch may overwrite the inputs `donated`.
         """
-        key = (id(expr), -1 if first is None else first, last)
+        donated = donated if first is None else range(first, last)
+        key = (id(expr), first is None, tuple(donated))
         bodies = self.options.bodies
         if key not in bodies:
-            donated = range(first or 0, last)
             borrowed = () if first is None else range(len(donated), len(expr.outputs))
             seen = first is None  # loops return carries in C order
             bodies[key] = expr, _Scheduler(expr, donated, borrowed, self.options, seen).schedule()

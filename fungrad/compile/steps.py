@@ -88,7 +88,10 @@ class Run(NamedTuple):
 
 
 class Branch(NamedTuple):
-    """Run one of several schedules on the operands; the register `which` holds its number."""
+    """Run one of several schedules on the operands; the register `which` holds its number.
+
+    Operands that are results, too, are overwritten.
+    """
 
     primitive: Primitive
     which: int
@@ -304,7 +307,9 @@ def filled_by(step: Step) -> tuple[int, ...]:
     match step:
         case Call():
             return tuple([v for v in step.results if v not in step.over])
-        case Run() | Branch():
+        case Branch():
+            return tuple([v for v in step.results if v not in step.operands])
+        case Run():
             return step.results
         case Copy():
             return (step.register,)

@@ -298,7 +298,9 @@ class RoutineWriter(Function):
 
     def _branch(self, step: Branch, frame: Frame) -> None:
         registers = frame.registers
-        results = [self.new(frame.types[v]) for v in step.results]
+        over = {v for v in step.results if v in step.operands}
+        results = [registers[v] if v in over else self.new(frame.types[v]) for v in step.results]
+        own = {registers[v].memory for v in over}
         operands = [registers[v] for v in step.operands]
         labels = [self.fresh("branch") for _ in step.branches]
         end = self.fresh("joined")
@@ -308,7 +310,12 @@ class RoutineWriter(Function):
         for branch, label in zip(step.branches, labels, strict=True):
             self.label(label)
             returned = self._run(branch, operands, {})
-            for target, x in zip(results, returned, strict=True):
+            pairs = [
+                (target, self.copy(x) if x.memory in own else x)
+                for target, x in zip(results, returned, strict=True)
+                if x != target
+            ]
+            for target, x in pairs:
                 self.move(target, x)
             self.do(f"br label %{end}")
         self.label(end)
