@@ -147,7 +147,7 @@ def assigns(primitive: Primitive) -> bool:
 
 
 def updated_inputs(expr: Expr, position: int) -> list[int]:
-    """Return the inputs that an output may be an update of: by assignments to elements, loops and branches, or none."""
+    """Return the inputs that an output may be an update of, by assignments, loops and branches."""
     made = {v: e for e in expr.equations for v in e.outputs}
     found, seen, pending = [], set(), [expr.outputs[position]]
     while pending:

@@ -263,7 +263,7 @@ class _Scheduler:
                 self._until(number, equation, flow, source)
 
     def _over(self, number: int, equation: Equation, flow: Choice) -> dict[int, int]:
-        """Return the results of branches that may be written over operands: those that a branch is an update of."""
+        """Return the operands over which branches write, by result: a branch is an update of them."""
         _, inputs, outputs = equation
         over: dict[int, int] = {}
         for k, out in enumerate(outputs):

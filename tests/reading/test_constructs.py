@@ -10,6 +10,8 @@ import pytest
 import scipy.special
 
 import fungrad as fg
+from fungrad.programs.loops import recorded
+from fungrad.programs.loops.independent import at_once
 from fungrad.reading import read
 
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"
@@ -17,6 +19,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 PYTHON = "Python's way on the value"
 CHOICE = "a choice in the program"
 LOOP = "a loop in the program"
+AT_ONCE = "all rounds at once"
 GUARD = "a guard: one program for each answer"
 PARTED = "calls are parted"
 UNROLLED = "unrolled"
@@ -334,20 +337,20 @@ ROWS = (
     ("`match` with conditions", matched, (2.0, -2.0), ASKED),
     ("`match int(x)`", matched_value, (1.2, 2.2), ASKED),
     ("`assert x > 0`", asserted, (1.0, -2.0), (RAISED,) * 4),
-    ("`for i in range(50)`", counted, (1.0, 2.0), (LOOP,) * 4),
-    ("`for row in array`", over_rows, (1.0, 2.0), (LOOP,) * 4),
-    ("`for i, (a, b) in enumerate(zip(...))`", enumerated, (1.0, 2.0), (LOOP,) * 4),
+    ("`for i in range(50)`", counted, (1.0, 2.0), (AT_ONCE,) * 4),
+    ("`for row in array`", over_rows, (1.0, 2.0), (AT_ONCE,) * 4),
+    ("`for i, (a, b) in enumerate(zip(...))`", enumerated, (1.0, 2.0), (AT_ONCE,) * 4),
     ("`for` with `break`", left, (1.0, 30.0), (LOOP,) * 4),
     ("`for` with `continue`", skipped, (1.0, 30.0), (LOOP,) * 4),
     ("`for j in range(i)` in a loop over `i`", triangular, (1.0, 2.0), (LOOP,) * 4),
-    ("`for i in range(int(x))`", as_often_as_computed, (1.23, 2.23), (LOOP, LOOP, LOOP, GUARD)),
-    ("`with np.errstate(...)` in a loop", quietly, (1.0, 2.0), (LOOP,) * 4),
+    ("`for i in range(int(x))`", as_often_as_computed, (1.23, 2.23), (AT_ONCE, LOOP, LOOP, GUARD)),
+    ("`with np.errstate(...)` in a loop", quietly, (1.0, 2.0), (AT_ONCE,) * 4),
     ("`for` of a few rounds", short, (1.0, 2.0), (UNROLLED,) * 4),
     ("`while x < 100`", repeated, (2.0, 20.0), (PYTHON, LOOP, LOOP, GUARD)),
-    ("comprehension", comprehended, (1.0, 2.0), (LOOP,) * 4),
+    ("comprehension", comprehended, (1.0, 2.0), (AT_ONCE,) * 4),
     ("`[a if v > 1 else b for v in ...]`", chosen_in_comprehension, (1.0, 2.0), (LOOP,) * 4),
-    ("`sum(f(v) for v in ...)`", summed, (1.0, 2.0), (LOOP,) * 4),
-    ("`append` in a loop", appended, (1.0, 2.0), (LOOP,) * 4),
+    ("`sum(f(v) for v in ...)`", summed, (1.0, 2.0), (AT_ONCE,) * 4),
+    ("`append` in a loop", appended, (1.0, 2.0), (AT_ONCE,) * 4),
     ("`np.zeros(3)`, then filled", filled, (1.0, 2.0), (STEP,) * 4),
     ("`np.zeros(50)`, filled in a loop", filled_in_loop, (1.0, 2.0), (LOOP,) * 4),
     ("`put(y, i, v)` in a loop, which fills `y`", filled_by_calls, (1.0, 2.0), (LOOP,) * 4),
@@ -384,11 +387,20 @@ class Watched:
     def __init__(self, function):
         self.function = read(function)
         self.runs = []
+        self.rounds = []  # programs of all rounds of a loop at once
+
+    def at_once(self, *loop):
+        program = at_once(*loop)
+        if program is not None:
+            self.rounds.append(program)
+        return program
 
     def __call__(self, x):
+        self.rounds.clear()
         y = self.function(x)
         trace = y._owner
         names = collections.Counter(equation[0].name for equation in trace.equations)
+        names["at once"] = len(self.rounds)
         self.runs.append((names, bool(trace.known)))
         return y
 
@@ -401,6 +413,8 @@ def words_of(runs, column):
         return GUARD if column.startswith("jit") else PARTED
     if names["scan"] or names["while"] or names["counted"]:
         return LOOP
+    if names["at once"]:
+        return AT_ONCE
     if names["cond"] or names["select"]:
         return CHOICE
     if any(asked for _, asked in runs):
@@ -410,10 +424,11 @@ def words_of(runs, column):
 
 @pytest.mark.parametrize("column", COLUMNS)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[1].__name__)
-def test_cell(row, column):
+def test_cell(row, column, monkeypatch):
     _, function, xs, cells = row
     cell = cells[[*COLUMNS].index(column)]
     watched = Watched(function)
+    monkeypatch.setattr(recorded, "at_once", watched.at_once)
     transformed = COLUMNS[column](watched)
     if cell == RAISED:
         good, bad = xs

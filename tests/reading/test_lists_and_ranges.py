@@ -109,7 +109,7 @@ STACKED = [
 @pytest.mark.parametrize("function", STACKED, ids=lambda f: f.__name__)
 def test_lists_are_stacked(function):
     assert set(kinds(function, X)) <= {"scan", "cond"}
-    assert "scan" in kinds(function, X)
+    assert f"unrolled, {len(X)} rounds" not in str(fg.explain(function)(X))
     check(function, X)
 
 
@@ -510,5 +510,5 @@ def test_warnings_switched_off_in_a_loop():
                 total += v * np.sqrt(v)
         return total
 
-    assert kinds(f, X) == ["scan"]
+    assert not kinds(f, X)  # all rounds at once
     check(f, X)

@@ -91,12 +91,12 @@ def called(x):
 
 
 RECORDED = {
-    "accumulated": (accumulated, ["scan"]),
+    "accumulated": (accumulated, []),
     "swept": (swept, ["scan"]),
     "over_rows": (over_rows, ["scan"]),
     "broken": (broken, ["scan"]),
     "continued": (continued, ["scan"]),
-    "with_scratch": (with_scratch, ["scan"]),
+    "with_scratch": (with_scratch, []),
     "called": (called, ["scan"]),
 }
 
@@ -215,8 +215,8 @@ def test_whole_numbers_that_fit_are_counted():
             total += x * n * (i * i - 2 * i + 1) % 5
         return total + n
 
-    assert kinds(f, 0.5) == ["scan"]
-    assert fg.jit(f)(0.5) == f(0.5)
+    assert not kinds(f, 0.5)  # all rounds at once
+    assert fg.jit(f)(0.5) == pytest.approx(f(0.5), rel=1e-14)
 
 
 # Branches

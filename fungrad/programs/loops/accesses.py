@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from fungrad.core.expr import Equation, Expr
+from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import Cast, add, mul, neg, sub
 from fungrad.primitives.indexed import IndexedSlice, IndexedUpdate
@@ -42,7 +43,7 @@ class Cut(NamedTuple):
 
 
 class At(NamedTuple):
-    """The place that a variable says; `varies` with the rounds in a way that is not known, or is the same in all."""
+    """The place that a variable says: another in each round if it `varies`, in a way that is not known."""
 
     variable: int
     varies: bool
@@ -72,6 +73,21 @@ class Access(NamedTuple):
 
 def _moves(along: Along) -> bool:
     return bool(along.step) if isinstance(along, Place) else isinstance(along, At) and along.varies
+
+
+def number(x: Any) -> Place | None:
+    """Return an integer that is known; None for anything else."""
+    if type(x) is Tracer or np.ndim(x) or not isinstance(x, (int, np.integer, np.ndarray)):
+        return None
+    return Place(int(x), 0) if np.asarray(x).dtype.kind in "iu" else None
+
+
+def counter(x: Any) -> Place | None:
+    """Return integers at even distances, such as the numbers of the rounds; None for anything else."""
+    if type(x) is not np.ndarray or x.ndim != 1 or x.dtype.kind != "i" or len(x) < 2:
+        return None
+    first, step = int(x[0]), int(x[1]) - int(x[0])
+    return Place(first, step) if step and (np.diff(x) == step).all() else None
 
 
 class Places:
@@ -125,7 +141,7 @@ class Places:
                 (x, updates), places, kind = inputs[:2], inputs[2:], primitive.kind
             case _:
                 return None
-        region = getattr(primitive, "region", primitive)
+        region: Any = getattr(primitive, "region", primitive)
         shape = types[x].shape
         if isinstance(primitive, (Gather, Scatter)):
             if any(types[v].shape for v in places):

@@ -1,7 +1,7 @@
 """Loops whose rounds are independent, or add up, as operations on whole arrays.
 
 A round touches elements of the arrays that the loop updates. If no other round touches them, all rounds can be made at once, as
-`vmap` would; if all of them add to the same ones, their terms can be added first, and a sum of products is a product of matrices.
+`vmap` would. If all of them add to the same ones, their terms can be added first. A sum of products is a product of matrices.
 Inner loops come first, so a nest of loops over elements ends as slices, sums and products (loop vectorization; see e.g. Allen and
 Kennedy, Optimizing Compilers for Modern Architectures, 2001, chapters 2 and 5). It is decided when the loop is recorded,
 before derivatives: these are then of the slices and products.
@@ -12,9 +12,8 @@ Design: docs/design/28-loops-and-branches.md.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -22,13 +21,13 @@ from fungrad.compile.lower import Program
 from fungrad.core.errors import MissingRuleError
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.location import locate
-from fungrad.core.tracer import Tracer
 from fungrad.core.trace import rebind, record_expr
+from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, tangent_type
 from fungrad.primitives.contraction import contract
-from fungrad.primitives.elementwise import Cast, add, mul, neg, sub
+from fungrad.primitives.elementwise import Cast, add, mul, sub
 from fungrad.primitives.indexed import IndexedSlice, IndexedUpdate
-from fungrad.primitives.indexing import UpdateSlice
+from fungrad.primitives.indexing import Gather, Scatter, UpdateSlice
 from fungrad.primitives.shaping import (
     Broadcast,
     ReduceSum,
@@ -39,16 +38,30 @@ from fungrad.primitives.shaping import (
 )
 from fungrad.primitives.slices import Reverse, Slice, index_axis
 from fungrad.programs.closing import Values, memoized
-from fungrad.programs.loops.accesses import Access, Along, At, Cut, Dependent, Place, Places
+from fungrad.programs.loops.accesses import (
+    Access,
+    Along,
+    At,
+    Cut,
+    Dependent,
+    Place,
+    counter,
+    number,
+)
+from fungrad.programs.loops.plans import Last, Plans, Rows, Sum, is_fixed
+
+POINTING = Gather, Scatter, IndexedSlice, IndexedUpdate
 
 LARGE = 1 << 20
-"""Bytes up to which what all rounds compute may be kept at once, however small the arrays of the loop are."""
+"""Bytes that an intermediate result of all rounds may always take."""
 TIMES = 4
-"""How many times the bytes of the loop's arrays it may be, else."""
+"""How many times the bytes of the loop's arrays it may take, where that is more."""
 
 
-def at_once(body: Program, counts: tuple[int, int], length: int, operands: Values) -> Program | None:
-    """Return a program of the operands of a loop that makes all its rounds at once; None if they depend on each other.
+def at_once(
+    body: Program, counts: tuple[int, int], length: int, operands: Values
+) -> Program | None:
+    """Return the program that makes all rounds of a loop at once; None if they depend on each other.
 
     Parameters
     ----------
@@ -59,23 +72,25 @@ def at_once(body: Program, counts: tuple[int, int], length: int, operands: Value
     """
     if length < 2 or not any(type(x) is Tracer for x in operands):
         return None
-    numbers = [_number(x) for x in operands[: counts[0]]]
-    numbers += [None] * counts[1]
-    numbers += [_counter(x) for x in operands[sum(counts) :]]
+    numbers: list[Place | None] = [None] * len(operands)
+    for i in _pointing(body):
+        if i < counts[0]:
+            numbers[i] = number(operands[i])
+        elif i >= sum(counts):
+            numbers[i] = counter(operands[i])
     return _made(body, counts, length, numbers)
 
 
-def _number(x: Any) -> Place | None:
-    if type(x) is Tracer or np.ndim(x) or not isinstance(x, (int, np.integer, np.ndarray)):
-        return None
-    return Place(int(x), 0) if np.asarray(x).dtype.kind in "iu" else None
-
-
-def _counter(x: Any) -> Place | None:
-    if type(x) is not np.ndarray or x.ndim != 1 or x.dtype.kind != "i" or len(x) < 2:
-        return None
-    first, step = int(x[0]), int(x[1]) - int(x[0])
-    return Place(first, step) if step and (np.diff(x) == step).all() else None
+@memoized
+def _pointing(body: Program) -> tuple[int, ...]:
+    """Return the positions of the integers by which a body points at elements."""
+    expr = body.expr
+    whole = {v for v, t in enumerate(expr.types) if not t.shape and t.dtype.kind in "iu"}
+    pointing: set[int] = set()
+    for primitive, inputs, outputs in reversed(expr.equations):
+        if isinstance(primitive, POINTING) or not pointing.isdisjoint(outputs):
+            pointing.update(whole.intersection(inputs))
+    return tuple([i for i, v in enumerate(expr.inputs) if v in pointing])
 
 
 @memoized
@@ -88,28 +103,6 @@ def _made(
         return None
 
 
-class _Rows(NamedTuple):
-    """A carry of which each round has elements of its own: those at its place along `axis`, within `box`."""
-
-    axis: int
-    box: tuple[Along, ...]
-
-
-class _Sum(NamedTuple):
-    """A carry to which each round adds terms, all at the same elements, or to the whole if `box` is None."""
-
-    box: tuple[Along, ...] | None
-    terms: tuple[tuple[int, bool], ...]
-    """The variables of the terms; whether they are subtracted."""
-
-
-class _Last(NamedTuple):
-    """A carry that each round writes anew, all of it or the same elements, and that none reads before."""
-
-    box: tuple[Along, ...] | None
-    variable: int
-
-
 class _Rounds:
     """The rounds of one loop, on the way to one program."""
 
@@ -118,150 +111,20 @@ class _Rounds:
     ) -> None:
         self.expr, self.counts, self.length = expr, counts, length
         self.types = expr.types
+        of = Plans(expr, counts, length, numbers)
+        self.plans, self.places, self.accesses, self.version = (
+            of.plans,
+            of.places,
+            of.accesses,
+            of.version,
+        )
+        self.made, self.uses, self.done, self.varying = of.made, of.uses, of.done, of.varying
         c, k = counts
-        inputs = expr.inputs
-        carried = zip(inputs[c : c + k], expr.outputs[:k], strict=True)
-        changed = {v for v, out in carried if v != out}
-        varying = {*inputs[c + k :], *changed}
-        known = {v: x for v, x in zip(inputs, numbers, strict=True) if x is not None}
-        self.places = Places(expr, known, varying)
-        self.varying = self.places.varying
-        self.uses = Counter(v for e in expr.equations for v in e.inputs)
-        self.uses.update(expr.outputs)
-        self.made = {v: e for e in expr.equations for v in e.outputs}
-        self.version: dict[int, int] = {v: v for v in changed}  # by variable, the carry it is of
-        self.accesses: dict[int, Access] = {}  # by result
-        self.opaque: set[int] = set()  # carries that are read as a whole
-        for equation in expr.equations:
-            self._look_at(equation)
-        self.done: set[int] = set()  # results of equations that plans stand for
-        self.plans: dict[int, _Rows | _Sum | _Last] = {}
-        for v, out in zip(inputs[c : c + k], expr.outputs[:k], strict=True):
-            if v != out:
-                self.plans[v] = self._planned(v, out)
-        size = sum(self.types[v].nbytes for v in inputs[: c + k])
-        size += length * sum(self.types[v].nbytes for v in (*inputs[c + k :], *expr.outputs[k:]))
-        self.most = max(LARGE, TIMES * size)
+        size = sum(self.types[v].nbytes for v in expr.inputs[: c + k])
+        rows = (*expr.inputs[c + k :], *expr.outputs[k:])
+        self.most = max(LARGE, TIMES * (size + length * sum(self.types[v].nbytes for v in rows)))
         self.values: dict[int, Any] = {}
         self.each: set[int] = set()  # variables whose values have an axis for the rounds
-
-    def _look_at(self, equation: Equation) -> None:
-        primitive, inputs, outputs = equation
-        if primitive.effect or primitive.holds_programs or primitive.can_fail:
-            raise Dependent
-        if primitive.axis_names:
-            raise Dependent
-        access = self.places.access(equation, self.types, self.length)
-        if access is not None:
-            self.accesses[outputs[0]] = access
-            if access.updates is not None and access.x in self.version:
-                self.version[outputs[0]] = self.version[access.x]
-        known = () if access is None else (access.x,)
-        self.opaque.update(
-            [
-                self.version[v]
-                for v in inputs
-                if v in self.version and (v not in known or inputs.count(v) > 1)
-            ]
-        )
-
-    # How carries are made
-
-    def _planned(self, v: int, out: int) -> _Rows | _Sum | _Last:
-        """Return how a carry is made that begins as `v` and comes back as `out`."""
-        if not self.uses[v] and self.version.get(out) is None:
-            return _Last(None, out)
-        if v in self.opaque or self.version.get(out) != v:
-            terms = self._terms(v, out)
-            return _Sum(None, terms)
-        versions = [w for w, of in self.version.items() if of == v]
-        if sum(w in versions for w in self.expr.outputs) > 1:
-            raise Dependent
-        accesses = [x for x in self.accesses.values() if x.x in versions]
-        moving = [a for a in accesses[0].moving if all(x.along[a] == accesses[0].along[a] for x in accesses)]
-        if moving:
-            axis = moving[0]
-            if accesses[0].along[axis].step < 0:  # type: ignore[union-attr]
-                raise Dependent
-            boxes = zip(*[x.along for x in accesses], strict=True)
-            whole = [Cut(0, n, 1) for n in self.types[v].shape]
-            box = [
-                x[0] if len({*x}) == 1 and (a == axis or _is_fixed(x[0])) else whole[a]
-                for a, x in enumerate(boxes)
-            ]
-            return _Rows(axis, tuple(box))
-        if not all(x.stays and x.along == accesses[0].along for x in accesses):
-            raise Dependent
-        return self._of_one_place(v, out, accesses)
-
-    def _of_one_place(self, v: int, out: int, accesses: Sequence[Access]) -> _Sum | _Last:
-        """Return how a carry is made of which all rounds touch the same elements."""
-        box = accesses[0].along
-        last = self.accesses[out]
-        readers = [w for w, x in self.accesses.items() if x.updates is None and x in accesses]
-        if last.kind == "set" and last.x == v and not readers and last.updates is not None:
-            self.done.add(out)
-            return _Last(box, last.updates)
-        terms: list[tuple[int, bool]] = []
-        current = out
-        while current != v:
-            if self.uses[current] != 1:
-                raise Dependent
-            access = self.accesses[current]
-            assert access.updates is not None
-            self.done.add(current)
-            if access.kind == "add":
-                terms.append((access.updates, False))
-            else:
-                begin = [w for w in readers if self.accesses[w].x == access.x]
-                if len(begin) != 1 or self.uses[access.updates] != 1:
-                    raise Dependent
-                terms += self._terms(begin[0], access.updates)
-                self.done.add(begin[0])
-                readers.remove(begin[0])
-            allowed = 1 if access.kind == "add" else 2
-            if self.uses[access.x] != allowed:
-                raise Dependent
-            current = access.x
-            self.uses[current] = 1
-        if readers:
-            raise Dependent
-        return _Sum(box, tuple(terms))
-
-    def _terms(self, begin: int, end: int) -> tuple[tuple[int, bool], ...]:
-        """Return the terms of a sum that begins with `begin`, read nowhere else, and is `end`."""
-        if self.types[begin].dtype.kind not in "iufc" or self.types[begin].dtype.itemsize < 4:
-            raise Dependent
-        terms: list[tuple[int, bool]] = []
-        current = end
-        while current != begin:
-            equation = self.made.get(current)
-            if equation is None or self.uses[current] != 1 or equation.primitive not in (add, sub):
-                raise Dependent
-            x, y = equation.inputs
-            follows = [self._reaches(begin, v) for v in (x, y)]
-            if follows[0] == follows[1] or (follows[1] and equation.primitive is sub):
-                raise Dependent
-            term, current = (y, x) if follows[0] else (x, y)
-            terms.append((term, equation.primitive is sub))
-            self.done.add(equation.outputs[0])
-        if self.uses[begin] != 1:
-            raise Dependent
-        return tuple(terms)
-
-    def _reaches(self, begin: int, v: int) -> bool:
-        """Whether `v` is a sum that `begin` is part of, as far as values are read once."""
-        pending = [v]
-        while pending:
-            v = pending.pop()
-            if v == begin:
-                return True
-            equation = self.made.get(v)
-            if equation is not None and equation.primitive in (add, sub) and self.uses[v] == 1:
-                pending += equation.inputs
-        return False
-
-    # The program
 
     def recorded(self) -> Expr:
         """Return the program of the operands of the loop."""
@@ -281,7 +144,7 @@ class _Rounds:
         self.near = operands
         needed = self._needed()
         for v, plan in self.plans.items():
-            if isinstance(plan, _Rows):
+            if isinstance(plan, Rows):
                 self.values[v] = self._taken(values[v], plan.box, plan.axis)
                 self.each.add(v)
         for equation, source in self.expr.located():
@@ -304,9 +167,9 @@ class _Rounds:
         """Return the variables whose values are read: plans stand for some."""
         needed: set[int] = set(self.expr.outputs[self.counts[1] :])
         for v, plan in self.plans.items():
-            if isinstance(plan, _Sum):
+            if isinstance(plan, Sum):
                 needed.update([w for term, _ in plan.terms for w in self._factors(term)])
-            elif isinstance(plan, _Last):
+            elif isinstance(plan, Last):
                 needed.add(plan.variable)
             else:
                 needed.add(self.expr.outputs[self.expr.inputs.index(v) - self.counts[0]])
@@ -329,7 +192,7 @@ class _Rounds:
             return
         if access is not None and self.version.get(access.x) in self.plans:
             plan = self.plans[self.version[access.x]]
-            assert isinstance(plan, _Rows)
+            assert isinstance(plan, Rows)
             self._set(out, self._within(access, plan))
             return
         if access is not None and access.updates is None and self._is_taken_evenly(access):
@@ -352,17 +215,17 @@ class _Rounds:
     def _is_taken_evenly(self, access: Access) -> bool:
         others = [x for a, x in enumerate(access.along) if a not in access.moving]
         fixed = access.x not in self.each and access.x not in self.varying
-        return fixed and len(access.moving) == 1 and all(map(_is_fixed, others))
+        return fixed and len(access.moving) == 1 and all(map(is_fixed, others))
 
     def _set(self, v: int, x: Any) -> None:
-        """Set a variable of which each round has a value."""
+        """Set a variable that has a value for each round."""
         if math.prod(x.shape) * self.types[v].dtype.itemsize > self.most:
             raise Dependent
         self.values[v] = x
         self.each.add(v)
 
     def _value(self, v: int) -> Any:
-        """Return the value of a variable; integers that follow the number of the round are counted when they are read."""
+        """Return the value of a variable. Functions of the round's number are computed when they are read."""
         place = self.places.known.get(v)
         if place is not None and place.step and v not in self.values:
             numbers = counting((self.length,), 0, *self.near)
@@ -376,7 +239,7 @@ class _Rounds:
     # Elements
 
     def _taken(self, x: Any, box: Sequence[Along], axis: int | None) -> Any:
-        """Return elements of an array of all rounds; those of a round lie at its place along `axis`, which comes first."""
+        """Return the elements that rounds take of an array, with the rounds along the first axis."""
         axes, places, cuts = self._index(box, x.shape)
         part = x
         if axes:
@@ -404,12 +267,12 @@ class _Rounds:
     def _index(
         self, box: Sequence[Along], shape: Sequence[int]
     ) -> tuple[list[int], list[Any], list[tuple[int, int, int]]]:
-        """Return axes at integers, these, and what is cut along all axes: all, along those."""
+        """Return the axes at integers, the integers, and the cut along each axis."""
         axes, places, cuts = [], [], []
         for axis, (along, n) in enumerate(zip(box, shape, strict=True)):
             cut = (0, n, 1)
             if isinstance(along, Cut):
-                cut = tuple(along)
+                cut = along.start, along.stop, along.step
             elif isinstance(along, Place) and along.step:
                 last = along.first + along.step * (self.length - 1)
                 low, high = sorted((along.first, last))
@@ -417,13 +280,15 @@ class _Rounds:
             else:
                 axes.append(axis)
                 places.append(
-                    np.int64(along.first) if isinstance(along, Place) else self._value(along.variable)
+                    np.int64(along.first)
+                    if isinstance(along, Place)
+                    else self._value(along.variable)
                 )
             cuts.append(cut)
         return axes, places, cuts
 
-    def _within(self, access: Access, plan: _Rows) -> Any:
-        """Return what a round reads of its elements, or those with what it writes."""
+    def _within(self, access: Access, plan: Rows) -> Any:
+        """Return the elements that a round reads of its own, or its own after it has written to some."""
         rows = self.values[access.x]
         updates = None if access.updates is None else self._value(access.updates)
         if updates is not None:
@@ -449,7 +314,10 @@ class _Rounds:
             if updates is None:
                 return rows
             return updates if access.kind == "set" else add(rows, updates)
-        cuts = [x if isinstance(x, Cut) else Cut(0, n, 1) for x, n in zip(along, rows.shape[1:], strict=True)]
+        cuts = [
+            x if isinstance(x, Cut) else Cut(0, n, 1)
+            for x, n in zip(along, rows.shape[1:], strict=True)
+        ]
         axes = tuple([a for a, x in enumerate(along) if not isinstance(x, Cut)])
         places, flags = [], []
         for x in along:
@@ -478,9 +346,9 @@ class _Rounds:
         plan = self.plans.get(v)
         if plan is None:
             return begun
-        if isinstance(plan, _Rows):
+        if isinstance(plan, Rows):
             return self._put(begun, plan.box, plan.axis, self._of_all(out))
-        if isinstance(plan, _Last):
+        if isinstance(plan, Last):
             x = self._value(plan.variable)
             last = index_axis(x, 0, self.length - 1) if plan.variable in self.each else x
             return last if plan.box is None else self._put(begun, plan.box, None, last)
@@ -490,10 +358,15 @@ class _Rounds:
         return total if plan.box is None else self._put(begun, plan.box, None, total)
 
     def _split(self, term: int) -> list[tuple[int, tuple[int, ...]]] | None:
-        """Return the two factors of a product, without axes along which they repeat, and their axes in it; None of others."""
+        """Return the factors of a product before they are repeated along axes, and their axes; None of others."""
         equation = self.made.get(term)
         kind = self.types[term].dtype.kind
-        if equation is None or equation.primitive is not mul or self.uses[term] != 1 or kind not in "fc":
+        if (
+            equation is None
+            or equation.primitive is not mul
+            or self.uses[term] != 1
+            or kind not in "fc"
+        ):
             return None
         factors = []
         for v in equation.inputs:
@@ -528,12 +401,6 @@ class _Rounds:
         product = contract(x, [-1, *axes], y, [-1, *others], kept)
         repeated = tuple([a for a in range(len(shape)) if a not in kept])
         return Broadcast(shape, repeated)(product) if repeated else product
-
-
-def _is_fixed(along: Along) -> bool:
-    if isinstance(along, Place):
-        return not along.step
-    return isinstance(along, Cut) or not along.varies
 
 
 def _as(x: Any, type_: ArrayType) -> Any:
