@@ -88,10 +88,7 @@ class Run(NamedTuple):
 
 
 class Branch(NamedTuple):
-    """Run one of several schedules on the operands; the register `which` holds its number.
-
-    Operands that are results, too, are overwritten.
-    """
+    """Run the schedule that `which` says on operands. Those that are results, too, are overwritten."""
 
     primitive: Primitive
     which: int
@@ -307,10 +304,8 @@ def filled_by(step: Step) -> tuple[int, ...]:
     match step:
         case Call():
             return tuple([v for v in step.results if v not in step.over])
-        case Branch():
+        case Run() | Branch():
             return tuple([v for v in step.results if v not in step.operands])
-        case Run():
-            return step.results
         case Copy():
             return (step.register,)
         case Empty():

@@ -279,7 +279,7 @@ def test_branches_that_are_not_well_formed():
     for changes, message in [
         ({"operands": ()}, "takes"),
         ({"branches": (branch.branches[0], other)}, r"its branches\[1\] gives"),
-        ({"results": branch.operands}, "fills registers that hold something"),
+        ({"results": (branch.which,)}, "fills registers that hold something"),
     ]:
         changed = list(steps.steps)
         changed[number] = branch._replace(**changes)

@@ -200,17 +200,9 @@ class _Rounds:
             return
         ins = [self._value(v) for v in inputs]
         flags = tuple([v in self.each for v in inputs])
-        if not any(flags):  # it varies in no way that matters
-            results = primitive.as_sequence(rebind(primitive, ins, None))
-            self.values |= zip(outputs, results, strict=True)
-            return
         results = primitive.as_sequence(primitive.batch(self.length, flags, *ins))
-        varying = primitive.varies(flags) or [True] * len(outputs)
-        for v, x, b in zip(outputs, results, varying, strict=True):
-            if b:
-                self._set(v, x)
-            else:
-                self.values[v] = x
+        for v, x in zip(outputs, results, strict=True):
+            self._set(v, x)
 
     def _is_taken_evenly(self, access: Access) -> bool:
         others = [x for a, x in enumerate(access.along) if a not in access.moving]
@@ -228,9 +220,7 @@ class _Rounds:
         """Return the value of a variable. Functions of the round's number are computed when they are read."""
         place = self.places.known.get(v)
         if place is not None and place.step and v not in self.values:
-            numbers = counting((self.length,), 0, *self.near)
-            first, step = [constant_like(numbers, n) for n in place]
-            self._set(v, _as(add(mul(numbers, step), first), self.types[v]))
+            self._set(v, _as(self._counted(place), self.types[v]))
         return self.values[v]
 
     def _of_all(self, v: int) -> Any:

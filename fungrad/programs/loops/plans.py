@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from fungrad.core.expr import Equation, Expr
+from fungrad.core.primitive import Primitive
 from fungrad.primitives.elementwise import add, sub
 from fungrad.programs.loops.accesses import Access, Along, Cut, Dependent, Place, Places
 
@@ -86,7 +87,7 @@ class Plans:
         primitive, inputs, outputs = equation
         if primitive.effect or primitive.holds_programs or primitive.can_fail:
             raise Dependent
-        if primitive.axis_names:
+        if primitive.axis_names or type(primitive).varies is not Primitive.varies:
             raise Dependent
         access = self.places.access(equation, self.types, self.length)
         if access is not None:
