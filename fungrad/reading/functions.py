@@ -260,7 +260,9 @@ def _of_library(x: Any) -> Any:
     owner = getattr(x, "__self__", None)
     kind = type(x) if owner is None or isinstance(owner, ModuleType) else None
     home = (kind or (owner if isinstance(owner, type) else type(owner))).__module__
-    if not (isinstance(home, str) and home.startswith(("scipy.", "numpy.polynomial."))):
+    if not (
+        isinstance(home, str) and (home.startswith("scipy.") or type(owner).__name__ == "SuperLU")
+    ):
         return None
     from fungrad.reading import scipy_objects
 
@@ -313,7 +315,7 @@ def _method(x: MethodType) -> Any:
 def _class(x: type) -> Any:
     """Return a class, or what makes an object of it by the `__init__` that was read."""
     new: Any = x.__new__
-    if type(x) is not type or new is not object.__new__:
+    if type(x).__call__ is not type.__call__ or new is not object.__new__:
         return x
     initialize = x.__init__  # type: ignore[misc]
     if type(initialize) is not FunctionType:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.transformed import Portable
+from fungrad.reading.special import is_polynomial
 from fungrad.reading.tables import Table
 
 __all__ = ["TABLE", "is_left_alone", "may_need"]
@@ -23,12 +24,12 @@ _ALONE = frozenset(["fungrad", "numpy", "scipy", "cupy", "jax", "torch", "autogr
 
 @functools.lru_cache(maxsize=1 << 10)
 def is_left_alone(module: str | None, filename: str) -> bool:
-    """Whether functions of a module are never read: of fungrad, NumPy, SciPy and Python's own library."""
+    """Whether a module is never read: of fungrad, NumPy (but polynomials), SciPy, Python's library."""
     package = (module or "").partition(".")[0]
     if filename.startswith("<doctest"):  # an example, which runs in the module that it explains
         return False
     if package in _ALONE:
-        return True
+        return not (module or "").startswith("numpy.polynomial.")
     return package in sys.stdlib_module_names and package != "__main__" and _is_of_python(filename)
 
 
@@ -48,13 +49,15 @@ def may_need(x: Any) -> bool:
     if isinstance(x, FunctionType):
         return not is_left_alone(x.__module__, x.__code__.co_filename)
     if isinstance(x, type):
-        return (
+        return is_polynomial(x) or (
             x.__module__.partition(".")[0] not in _ALONE | sys.stdlib_module_names | {"builtins"}
             or x.__module__ == "__main__"
         )
-    if isinstance(x, np.ufunc | BuiltinFunctionType | Portable):
+    if isinstance(x, BuiltinFunctionType):
+        return type(x.__self__).__name__ == "SuperLU"  # the factors of a sparse matrix
+    if isinstance(x, np.ufunc | Portable):
         return False
-    home = type(x).__module__ or ""
-    if home.startswith("numpy.polynomial."):  # polynomials, which are called
+    if is_polynomial(type(x)):  # which is called
         return True
+    home = type(x).__module__ or ""
     return home.partition(".")[0] not in ("numpy", "fungrad", "builtins")

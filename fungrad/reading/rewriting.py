@@ -198,7 +198,7 @@ class Rewriter(Statements):
         """Whether a call is to ask for what is called."""
         if target is UNKNOWN:
             if not isinstance(function, ast.Attribute):
-                return isinstance(function, ast.Name | ast.Call | ast.Subscript)
+                return isinstance(function, ast.Name | ast.Call | ast.Subscript | ast.BinOp)
             if function.attr not in METHODS:
                 return True
             owner = function.value

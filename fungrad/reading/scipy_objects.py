@@ -1,4 +1,4 @@
-"""Stand-ins for objects of SciPy and `numpy.polynomial` that a traced function calls.
+"""Stand-ins for objects of SciPy that a traced function calls.
 
 Each call makes fungrad's object of SciPy's attributes as they are then, so an object may change between calls.
 """
@@ -21,8 +21,8 @@ Function = Callable[..., Any]
 
 
 def is_of_library(kind: type) -> bool:
-    """Whether a class is one of those libraries' whose objects are looked at here."""
-    return (kind.__module__ or "").startswith(("scipy.", "numpy.polynomial."))
+    """Whether a class is one of SciPy's."""
+    return (kind.__module__ or "").startswith("scipy.") or kind.__name__ == "SuperLU"
 
 
 def stand_in(x: Any) -> Any:
@@ -138,6 +138,12 @@ def _grid(x: Any) -> Any:
     return RegularGridInterpolator.of(arrays, (x.method, x.bounds_error))
 
 
+def _radial(x: Any) -> Any:
+    from fungrad.scipy.interpolate import RBFInterpolator
+
+    return RBFInterpolator.of_scipy(x)
+
+
 class _Univariate:
     """A `UnivariateSpline`: a B-spline, and what it is outside of its knots."""
 
@@ -231,6 +237,20 @@ def _sparse(x: Any) -> Any:
     return as_sparse(x)
 
 
+class _Factors:
+    """The factors of a sparse matrix, with systems for traced right-hand sides."""
+
+    def __init__(self, factors: Any) -> None:
+        self.factors = factors
+
+    def solve(self, rhs: Any, trans: str = "N") -> Any:
+        """Return the solution of a system of the matrix, its transpose or its conjugate transpose."""
+        import fungrad.numpy as fnp
+        from fungrad.scipy.sparse.products import FactoredSolve
+
+        return FactoredSolve(self.factors, trans)(fnp.asarray(rhs))
+
+
 def _rotation(x: Any) -> Any:
     from fungrad.scipy.spatial.transform import Rotation
 
@@ -249,23 +269,12 @@ def _rotations(kind: Any) -> Any:
     return Rotation
 
 
-def _series(x: Any) -> Any:
-    """Return the function that a polynomial in any of NumPy's bases is."""
-
-    def value(place: Any) -> Any:
-        import fungrad.numpy as fnp
-
-        offset, scale = x.mapparms()
-        return type(x)._val(offset + scale * fnp.asarray(place), x.coef)
-
-    return value
-
-
 _OBJECTS: dict[str, Function] = {
     "PPoly": _ppoly,
     "BPoly": _bpoly,
     "BSpline": _bspline,
     "interp1d": _interp1d,
+    "RBFInterpolator": _radial,
     "UnivariateSpline": _Univariate,
     "RegularGridInterpolator": _grid,
     "rv_frozen": _frozen,
@@ -274,7 +283,7 @@ _OBJECTS: dict[str, Function] = {
     "_spbase": _sparse,
     "Rotation": _rotation,
     "Slerp": _slerp,
-    "ABCPolyBase": _series,
+    "SuperLU": _Factors,
 }
 """What makes fungrad's object of SciPy's, by the name of the class."""
 

@@ -17,7 +17,7 @@ from fungrad.reading.nodes import Visitor
 from fungrad.reading.registry import HOOKS
 from fungrad.reading.source import only_computes
 
-__all__ = ["Operators", "special_methods"]
+__all__ = ["Operators", "is_polynomial", "special_methods"]
 
 _BINARY = {
     ast.Add: ("add", operator.add),
@@ -46,13 +46,20 @@ _Operator = Callable[[Any, Any], Any]
 
 def special_methods(objects: Iterable[Any]) -> frozenset[str]:
     """Return the names of special methods to read, of the classes among some objects."""
+    classes = {x for x in objects if isinstance(x, type)}
+    polynomials = {base for x in classes if is_polynomial(x) for base in x.__mro__[:-1]}
     return frozenset(
         name
-        for x in objects
-        if isinstance(x, type) and not x.__module__.startswith(("numpy", "builtins", "fungrad"))
+        for x in polynomials | classes
+        if x in polynomials or not x.__module__.startswith(("numpy", "builtins", "fungrad"))
         for name, y in vars(x).items()
         if name.startswith("__") and type(y) is FunctionType and not only_computes(y.__code__)
     )
+
+
+def is_polynomial(x: Any) -> bool:
+    """Whether a class or function is of NumPy's polynomials, which are Python throughout, and read."""
+    return (x.__module__ or "").startswith("numpy.polynomial.")
 
 
 class Operators(Visitor):
@@ -163,6 +170,8 @@ def _of_two(forward: str, backward: str, plain: _Operator, compares: bool = Fals
 
 def is_users(kind: type) -> bool:
     """Whether a class is written in Python, and not in a library of arrays."""
+    if is_polynomial(kind):
+        return True
     return bool(kind.__flags__ & _HEAP) and not kind.__module__.startswith(("numpy", "fungrad"))
 
 

@@ -170,6 +170,9 @@ def _makers() -> Iterator[tuple[Any, Callable[[], Function]]]:
         np.asarray_chkfinite,
         lambda: stand_ins.of_traced(np.asarray_chkfinite, stand_ins._checked),
     )
+    trimmed = np.polynomial.polyutils.trimseq
+    # A coefficient that is 0 may have a derivative, so none is left out.
+    yield trimmed, lambda: stand_ins.of_traced(trimmed, lambda seq: seq)
     yield np.fromiter, lambda: stand_ins.fromiter(np.fromiter)
     yield np.ndenumerate, _of_numpy(np, "ndenumerate", "fungrad.numpy")
     for kind, name in (

@@ -22,6 +22,9 @@ T = np.array([0.0, 0, 0, 0, 1, 2.5, 4, 4, 4, 4])
 GRID = (np.array([0.0, 1, 2.5, 3, 4, 5]), np.array([3.0, 2, 0.5, 0, -1, -2]))
 V = RNG.normal(size=(6, 6))
 PLACES = RNG.uniform(0, 2.9, (2, 3, 2))
+SCATTERED = RNG.normal(size=(9, 2))
+HEIGHTS = np.sin(SCATTERED[:, 0]) * SCATTERED[:, 1]
+NEAR = SCATTERED[:3] + 0.1
 FAR = np.stack([RNG.uniform(-3, 9, 8), RNG.uniform(-6, 7, 8)], -1)
 
 
@@ -130,6 +133,13 @@ CASES = {
     },
     "interp1d filled": (made("interp1d", X, fill_value=(1.0, 2.0), bounds_error=False), Y, AT),
     "interp1d of columns": (made("interp1d", X[::-1]), M, INSIDE),
+    **{
+        f"RBF {kernel}": (made("RBFInterpolator", SCATTERED, kernel=kernel, epsilon=1.2, smoothing=0.1), HEIGHTS, NEAR)
+        for kernel in ("linear", "thin_plate_spline", "cubic", "quintic", "multiquadric", "inverse_multiquadric", "inverse_quadratic", "gaussian")
+    },
+    "RBF of columns": (made("RBFInterpolator", SCATTERED, kernel="linear", degree=0), np.stack([HEIGHTS, HEIGHTS**2], 1), NEAR),
+    "RBF complex": (made("RBFInterpolator", SCATTERED), HEIGHTS + 1j * HEIGHTS[::-1], NEAR),
+    "RBF without monomials": (made("RBFInterpolator", SCATTERED, kernel="gaussian", epsilon=0.5, degree=-1), HEIGHTS, NEAR),
     "interp1d of rows": (made("interp1d", X, axis=0), M.T, INSIDE),
 }  # fmt: skip
 
@@ -323,3 +333,34 @@ def test_places_in_each_cell_of_a_grid():
     f = fg.jit(lambda y, places: interpolate.interpn((x,), y, places))
     found = f(x**2, np.array([[0.5], [2.0], [3.5], [4.0]]))
     np.testing.assert_allclose(found, [0.5, 5, 12.5, 16], rtol=1e-15)
+
+
+def test_radial_functions_of_traced_places_widths_and_smoothing():
+    def value(y, epsilon, smoothing):
+        f = scipy.interpolate.RBFInterpolator(
+            y, HEIGHTS, smoothing=smoothing, kernel="multiquadric", epsilon=epsilon
+        )
+        return np.sum(f(NEAR) ** 2)
+
+    arguments = SCATTERED, 1.2, 0.1
+    directions = RNG.normal(size=SCATTERED.shape), 0.7, -0.4
+    steps = [[x + s * t for x, t in zip(arguments, directions, strict=True)] for s in (1e-6, -1e-6)]
+    numeric = (value(*steps[0]) - value(*steps[1])) / 2e-6
+    for slope in (fg.grad(value, (0, 1, 2)), fg.jit(fg.grad(value, (0, 1, 2)))):
+        found = sum(np.sum(g * t) for g, t in zip(slope(*arguments), directions, strict=True))
+        np.testing.assert_allclose(found, numeric, rtol=1e-6)
+
+
+def test_radial_interpolant_made_outside():
+    f = scipy.interpolate.RBFInterpolator(SCATTERED, HEIGHTS)
+    ours = interpolate.RBFInterpolator(SCATTERED, HEIGHTS)
+    np.testing.assert_allclose(fg.jit(lambda x: f(x))(NEAR), f(NEAR), rtol=1e-12)
+    slopes = [fg.grad(lambda x, g=g: g(x).sum())(NEAR) for g in (f, ours)]
+    np.testing.assert_allclose(*slopes, rtol=1e-12)
+    few = scipy.interpolate.RBFInterpolator(SCATTERED, HEIGHTS, neighbors=5)
+    with pytest.raises(TypeError, match="neighbors are found for plain arrays alone"):
+        fg.grad(lambda x: few(x).sum())(NEAR)
+    with pytest.raises(ValueError, match="`epsilon` must be specified"):
+        fg.grad(lambda y: interpolate.RBFInterpolator(y, HEIGHTS, kernel="gaussian")(NEAR).sum())(
+            SCATTERED
+        )

@@ -125,8 +125,26 @@ def test_sigma_has_a_derivative():
     eps = 1e-6
     numeric = (blurred(0.9 + eps) - blurred(0.9 - eps)) / (2 * eps)
     np.testing.assert_allclose(fg.jacobian(blurred)(0.9), numeric, rtol=1e-6, atol=1e-8)
-    with pytest.raises(ValueError, match="with a traced sigma, give radius"):
-        fg.grad(lambda s: ndimage.gaussian_filter(A, s).sum())(0.9)
+
+
+@pytest.mark.parametrize("sigma", [0.9, 1.4, np.array([0.7, 1.3])])
+def test_the_radius_follows_the_value_of_sigma(sigma):
+    def blurred(sigma):
+        return (ndimage.gaussian_filter(A, sigma, truncate=3.0) * A).sum()
+
+    jitted = fg.jit(fg.grad(blurred))
+    np.testing.assert_allclose(
+        fg.jit(blurred)(sigma),
+        (scipy.ndimage.gaussian_filter(A, sigma, truncate=3.0) * A).sum(),
+        rtol=1e-12,
+    )
+    for s in (sigma, 1.01 * sigma, 2.0 * sigma):
+        t, eps = np.cos(np.arange(np.size(s))).reshape(np.shape(s)), 1e-6
+        numeric = (blurred(s + eps * t) - blurred(s - eps * t)) / (2 * eps)
+        for slope in (fg.grad(blurred), jitted):
+            np.testing.assert_allclose(np.sum(slope(s) * t), numeric, rtol=1e-6, atol=1e-8)
+    both = np.stack([sigma, 2 * np.asarray(sigma)])
+    np.testing.assert_allclose(fg.vmap(blurred)(both), [blurred(s) for s in both], rtol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -108,10 +108,22 @@ CASES = [
     ("istft", (STFT, 2.0), {"nperseg": 9, "scaling": "psd"}),
     ("istft", (STFT,), {"input_onesided": False, "noverlap": 3}),
     ("istft", (np.stack([STFT, STFT**2]),), {"time_axis": 1, "freq_axis": 2, "boundary": False, "window": "boxcar"}),
+    *[(name, (n, *r, 0.3), {"btype": b, "output": o}) for name, r in (("butter", ()), ("cheby1", (1.0,)), ("cheby2", (20.0,)), ("ellip", (1.0, 20.0)), ("bessel", ()))
+      for n, b, o in ((1, "low", "ba"), (2, "high", "sos"), (3, "low", "sos"), (3, "high", "ba"), (4, "low", "ba"))],
+    ("butter", (3, 5.0), {"analog": True}),
+    ("butter", (3, 5.0), {"analog": True, "output": "sos"}),
+    ("butter", (3, 5.0), {"fs": 30.0}),
+    ("bessel", (3, 0.3), {"norm": "mag"}),
 ]  # fmt: skip
 
 # Of these the tables below say which arguments are plain.
-STATIC = {"istft": (2,), "resample": ("t", "window")}
+STATIC = {
+    "istft": (2,),
+    "resample": ("t", "window"),
+    **dict.fromkeys(("butter", "bessel"), (0,)),
+    **dict.fromkeys(("cheby1", "cheby2"), (0, 1)),
+    "ellip": (0, 1, 2),
+}
 
 
 def label(case):
@@ -142,8 +154,8 @@ def test_as_scipy(name, args, kwargs):
 
 def test_every_name_is_checked():
     assert {name for name, _, _ in CASES} == set(signal.__all__)
-    with pytest.raises(AttributeError, match=r"scipy\.signal\.butter works on plain arrays"):
-        signal.butter
+    with pytest.raises(AttributeError, match=r"scipy\.signal\.iirdesign works on plain arrays"):
+        signal.iirdesign
     with pytest.raises(AttributeError, match="did you mean 'fftconvolve'"):
         signal.fftconvolv
 
@@ -239,3 +251,56 @@ def test_convolution_turns_the_kernel_and_correlation_does_not():
         np.arange(1.0, 5), np.array([1.0, 10.0])
     )
     np.testing.assert_allclose(same, [1, 12, 23, 34], rtol=1e-14)
+
+
+@pytest.mark.parametrize("output", ["ba", "sos"])
+@pytest.mark.parametrize("band", ["bandpass", "bandstop"])
+@pytest.mark.parametrize("name", ["butter", "cheby1", "cheby2", "ellip", "bessel"])
+def test_bands(name, band, output):
+    ripples = {"cheby1": (1.0,), "cheby2": (20.0,), "ellip": (1.0, 20.0)}.get(name, ())
+    ends, t = np.array([0.2, 0.5]), np.array([0.3, -0.7])
+    for n in (1, 2, 3):
+
+        def f(w, library=scipy.signal, n=n):
+            found = getattr(library, name)(n, *ripples, w, band, output=output)
+            return np.concatenate([x.ravel() for x in (found if output == "ba" else [found])])
+
+        expected = f(ends)
+        for g in (f, lambda w, f=f: f(w, signal)):
+            np.testing.assert_allclose(fg.jit(g)(ends), expected, rtol=1e-9, atol=1e-12)
+        numeric = (f(ends + 1e-6 * t) - f(ends - 1e-6 * t)) / 2e-6
+        for slope in (fg.jvp(f, (ends,), (t,))[1], fg.jit(fg.jacobian(f))(ends) @ t):
+            np.testing.assert_allclose(slope, numeric, rtol=1e-6, atol=1e-7)
+
+
+def test_designed_filters_have_derivatives_by_their_frequency():
+    def energy(w):
+        b, a = scipy.signal.butter(3, [w, 0.6], "bandpass")
+        return np.sum(scipy.signal.lfilter(b, a, X) ** 2)
+
+    numeric = (energy(0.2 + 1e-6) - energy(0.2 - 1e-6)) / 2e-6
+    for slope in (fg.grad(energy), fg.jit(fg.grad(energy))):
+        np.testing.assert_allclose(slope(0.2), numeric, rtol=1e-6)
+    zeros, poles, gain = fg.jit(lambda w: signal.butter(2, w, output="zpk"))(0.3)
+    for found, expected in zip(
+        (zeros, poles, gain), scipy.signal.butter(2, 0.3, output="zpk"), strict=True
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("f", "message"),
+    [
+        (lambda w: signal.butter(3, w + 1), "must be 0 < Wn < 1"),
+        (
+            lambda w: signal.butter(3, w, "bandpass"),
+            "a bandpass filter has 2 critical frequencies, got 1",
+        ),
+        (lambda w: signal.butter(3, w, "nonsense"), "invalid bandtype"),
+        (lambda w: signal.butter(3, 0.3, fs=w), "only Wn may be traced"),
+        (lambda w: signal.cheby1(3, w, 0.3), "cheby1: only Wn may be traced"),
+    ],
+)
+def test_designs_that_are_refused(f, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        fg.vjp(f, 0.3)

@@ -177,3 +177,42 @@ def test_absolute_tolerance_that_is_traced():
     np.testing.assert_allclose(f(0.0, 1e-12), np.linalg.solve(a, b))
     np.testing.assert_array_equal(f(0.0, 1e3), 0)
     np.testing.assert_array_equal(f(1e3, 0.0), 0)
+
+
+@pytest.mark.parametrize("dtype", [float, complex, np.float32])
+@pytest.mark.parametrize("columns", [(), (2,)])
+@pytest.mark.parametrize("trans", ["N", "T", "H"])
+def test_factors_made_outside(trans, columns, dtype):
+    a = (
+        np.eye(5) * 3 + np.diag(np.arange(1.0, 5), 1) * (1 + 1j if dtype is complex else 1.0)
+    ).astype(dtype)
+    factors = scipy.sparse.linalg.splu(scipy.sparse.csc_array(a))
+    b = np.cos(np.arange(5.0 * np.prod(columns, dtype=int))).reshape(5, *columns).astype(dtype)
+    f = lambda b: factors.solve(b, trans)
+    tolerance = 1e-5 if dtype is np.float32 else 1e-12
+    expected = factors.solve(b, trans)
+    assert fg.jit(f)(b).dtype == expected.dtype
+    np.testing.assert_allclose(fg.jit(f)(b), expected, rtol=tolerance)
+    matrix = {"N": a, "T": a.T, "H": a.conj().T}[trans]
+    _, pullback = fg.vjp(f, b)
+    np.testing.assert_allclose(pullback(b)[0], np.linalg.solve(matrix.T, b), rtol=10 * tolerance)
+    np.testing.assert_allclose(fg.jvp(f, (b,), (b,))[1], expected, rtol=tolerance)
+    for axis in range(b.ndim + 1):
+        batch = np.stack([b, 2 * b], axis)
+        found = fg.vmap(f, axis, axis)(batch)
+        np.testing.assert_allclose(found, np.stack([expected, 2 * expected], axis), rtol=tolerance)
+    if dtype is float:
+        z = b * (1 + 2j)
+        np.testing.assert_allclose(fg.jit(f)(z), expected * (1 + 2j), rtol=tolerance)
+
+
+def test_factorized_and_incomplete_factors():
+    a = scipy.sparse.csc_array(np.eye(4) * 3 + np.diag(np.ones(3), 1))
+    b = np.arange(4.0)
+    solve, rough = scipy.sparse.linalg.factorized(a), scipy.sparse.linalg.spilu(a)
+    for f in (lambda b: solve(b), lambda b: rough.solve(b)):
+        np.testing.assert_allclose(fg.jacobian(f)(b), np.linalg.inv(a.toarray()), rtol=1e-12)
+    with pytest.raises(
+        ValueError, match="the factors are of a matrix of 4 rows, the right-hand side is"
+    ):
+        fg.grad(lambda b: rough.solve(b).sum())(np.ones(3))

@@ -16,6 +16,7 @@ import scipy.interpolate
 
 from fungrad.scipy.interpolate.grids import *
 from fungrad.scipy.interpolate.piecewise import *
+from fungrad.scipy.interpolate.radial import *
 from fungrad.scipy.interpolate.shape_preserving import *
 from fungrad.scipy.interpolate.splines import *
 from fungrad.scipy.names import mirror_of

@@ -18,6 +18,7 @@ from fungrad.scipy.interpolate.piecewise import CubicHermiteSpline as CubicHermi
 from fungrad.scipy.interpolate.piecewise import CubicSpline as CubicSpline
 from fungrad.scipy.interpolate.piecewise import PPoly as PPoly
 from fungrad.scipy.interpolate.shape_preserving import PchipInterpolator as PchipInterpolator
+from fungrad.scipy.interpolate.radial import RBFInterpolator as RBFInterpolator
 from fungrad.scipy.interpolate.grids import RegularGridInterpolator as RegularGridInterpolator
 from fungrad.scipy.interpolate.grids import interp1d as interp1d
 def interpn(points: _Sequence[_Any], values: _ArrayLike, xi: _ArrayLike, method: str = ..., bounds_error: _bool = ..., fill_value: _ArrayLike = ...) -> _Array: r"""Interpolate values on a rectilinear grid at places; see `RegularGridInterpolator`."""

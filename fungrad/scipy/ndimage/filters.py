@@ -17,6 +17,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from fungrad.core.tracer import Tracer
 from fungrad.numpy.promotion import as_tracer, cast, strong
+from fungrad.numpy.selecting import value_needed
 from fungrad.numpy.storing import store, writable_out
 from fungrad.primitives.elementwise import real_dtype
 from fungrad.primitives.filters import Correlate, reversed_tail
@@ -237,9 +238,12 @@ def gaussian_weights(sigma: Any, order: int, radius: int) -> Any:
 def _radius(sigma: Any, truncate: float, radius: Any) -> int:
     if radius is None:
         if type(sigma) is Tracer:
-            raise ValueError(
-                "gaussian_filter: with a traced sigma, give radius, the number of elements to either side "
-                "that the filter takes; by default it is int(4 * sigma + 0.5)"
+            advice = "Give radius, the number of elements to either side that the filter takes."
+            radius = cast(np.trunc(np.add(np.multiply(sigma, truncate), 0.5)), np.dtype(int))
+            return int(
+                value_needed(
+                    radius, "gaussian_filter", advice, "takes so many elements as sigma says"
+                )
             )
         return int(truncate * float(sigma) + 0.5)
     if not isinstance(radius, (int, np.integer)) or radius < 0:
@@ -258,7 +262,7 @@ def gaussian_filter1d(
     truncate: float,
     radius: int | None,
 ) -> Any:
-    """Differentiable in `sigma` too, if `radius` is given."""
+    """Differentiable in `sigma` too, at the radius that its value has, unless `radius` is given."""
     filtered = _gaussian(input, sigma, axis, order, border, _radius(sigma, truncate, radius))
     return finished("gaussian_filter1d", filtered, strong(input), output)
 
@@ -278,7 +282,7 @@ def gaussian_filter(
     radius: Any,
     axes: Any,
 ) -> Any:
-    """Differentiable in `sigma` too, if `radius` is given."""
+    """Differentiable in `sigma` too, at the radius that its value has, unless `radius` is given."""
     which = _checked_axes(axes, strong(input).ndim)
     count = len(which)
     settings = (per_axis(value, count) for value in (sigma, order, radius))

@@ -15,6 +15,7 @@ import scipy.signal
 
 from fungrad.scipy.names import mirror_of
 from fungrad.scipy.signal.convolution import *
+from fungrad.scipy.signal.design import *
 from fungrad.scipy.signal.filters import *
 from fungrad.scipy.signal.smoothing import *
 from fungrad.scipy.signal.spectral import *

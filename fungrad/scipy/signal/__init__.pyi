@@ -12,6 +12,10 @@ from numpy.typing import DTypeLike as _DTypeLike
 from fungrad.typing import Array as _Array, ArrayLike as _ArrayLike
 from typing import Literal as _Literal, overload as _overload
 
+def bessel(N: int, Wn: _ArrayLike, btype: str = ..., analog: _bool = ..., output: str = ..., norm: str = ..., fs: _ArrayLike | None = ...) -> _Array: r"""Bessel/Thomson digital and analog filter design."""
+def butter(N: int, Wn: _ArrayLike, btype: str = ..., analog: _bool = ..., output: str = ..., fs: _ArrayLike | None = ...) -> _Array: r"""Butterworth digital and analog filter design."""
+def cheby1(N: int, rp: _ArrayLike, Wn: _ArrayLike, btype: str = ..., analog: _bool = ..., output: str = ..., fs: _ArrayLike | None = ...) -> _Array: r"""Chebyshev type I digital and analog filter design."""
+def cheby2(N: int, rs: _ArrayLike, Wn: _ArrayLike, btype: str = ..., analog: _bool = ..., output: str = ..., fs: _ArrayLike | None = ...) -> _Array: r"""Chebyshev type II digital and analog filter design."""
 def coherence(x: _ArrayLike, y: _ArrayLike, fs: _ArrayLike = ..., window: _ArrayLike = ..., nperseg: int | None = ..., noverlap: int | None = ..., nfft: int | None = ..., detrend: str | _bool | _Callable[..., _Any] = ..., axis: int | _Sequence[int] = ...) -> tuple[_Array, _Array]: r"""Estimate the magnitude squared coherence estimate, Cxy, of discrete-time signals X and Y using Welch's method."""
 def convolve(in1: _ArrayLike, in2: _ArrayLike, mode: str = ..., method: str = ...) -> _Array: r"""Convolve two N-dimensional arrays."""
 def convolve2d(in1: _ArrayLike, in2: _ArrayLike, mode: str = ..., boundary: str | _bool = ..., fillvalue: _ArrayLike = ...) -> _Array: r"""Convolve two 2-dimensional arrays."""
@@ -19,6 +23,7 @@ def correlate(in1: _ArrayLike, in2: _ArrayLike, mode: str = ..., method: str = .
 def correlate2d(in1: _ArrayLike, in2: _ArrayLike, mode: str = ..., boundary: str | _bool = ..., fillvalue: _ArrayLike = ...) -> _Array: r"""Cross-correlate two 2-dimensional arrays."""
 def csd(x: _ArrayLike, y: _ArrayLike, fs: _ArrayLike = ..., window: _ArrayLike = ..., nperseg: int | None = ..., noverlap: int | None = ..., nfft: int | None = ..., detrend: str | _bool | _Callable[..., _Any] = ..., return_onesided: _bool = ..., scaling: str = ..., axis: int | _Sequence[int] = ..., average: str = ...) -> tuple[_Array, _Array]: r"""Estimate the cross power spectral density, Pxy, using Welch's method."""
 def detrend(data: _ArrayLike, axis: int = ..., type: str = ..., bp: _ArrayLike = ..., overwrite_data: _bool = ...) -> _Array: r"""Remove linear or constant trend along axis from data."""
+def ellip(N: int, rp: _ArrayLike, rs: _ArrayLike, Wn: _ArrayLike, btype: str = ..., analog: _bool = ..., output: str = ..., fs: _ArrayLike | None = ...) -> _Array: r"""Elliptic (Cauer) digital and analog filter design."""
 def fftconvolve(in1: _ArrayLike, in2: _ArrayLike, mode: str = ..., axes: int | _Sequence[int] | None = ...) -> _Array: r"""Convolve two N-dimensional arrays using FFT."""
 def filtfilt(b: _ArrayLike, a: _ArrayLike, x: _ArrayLike, axis: int = ..., padtype: str | None = ..., padlen: int | None = ..., method: str = ..., irlen: int | None = ...) -> _Array: r"""Apply a digital filter forward and backward to a signal."""
 def hilbert(x: _ArrayLike, N: int | None = ..., axis: int = ...) -> _Array: r"""FFT-based computation of the analytic signal."""

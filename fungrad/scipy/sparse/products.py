@@ -5,6 +5,7 @@ The matrix is given by the arrays of its compressed format, of which the numbers
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ import numpy as np
 from fungrad.core.backend import target_of, to_device
 from fungrad.core.primitive import Linear, Primitive, family, primitive
 from fungrad.core.types import ArrayType
-from fungrad.primitives.elementwise import Cast, neg
+from fungrad.primitives.elementwise import Cast, conj, neg
 from fungrad.primitives.joins import Stack
-from fungrad.primitives.shaping import Permute, expand
+from fungrad.primitives.shaping import Permute, Reshape, expand
 
 
 def module_of(xp: Any) -> Any:
@@ -244,3 +245,46 @@ class OperatorProduct(Primitive):
     def batch(self, size: int, batched: tuple[bool, ...], x: Any) -> Any:
         rows = [self(x[i]) for i in range(size)]
         return Stack(0)(*rows)
+
+
+@primitive
+class FactoredSolve(Primitive):
+    """Solve systems by the factors that `scipy.sparse.linalg.splu` has returned."""
+
+    factors: Any
+    trans: str = "N"
+    """Which system: of the matrix ("N"), its transpose ("T") or its conjugate transpose ("H")."""
+
+    linear = (0,)
+    interned = False  # factors are only compared by identity
+
+    def infer(self, types: tuple[ArrayType, ...]) -> tuple[ArrayType, ...]:
+        return (self.abstract_eval(*types),)
+
+    def abstract_eval(self, b: ArrayType) -> ArrayType:
+        n = self.factors.shape[0]
+        if len(b.shape) not in (1, 2) or b.shape[0] != n:
+            raise ValueError(
+                f"solve: the factors are of a matrix of {n} rows, the right-hand side is {b}"
+            )
+        return ArrayType(b.shape, np.result_type(self.factors.L.dtype, b.dtype))
+
+    def impl(self, xp: Any, b: Any) -> Any:
+        own = self.factors.L.dtype
+        if b.dtype.kind == "c" and own.kind != "c":
+            return self.impl(xp, b.real) + 1j * self.impl(xp, b.imag)
+        dtype = self.abstract_eval(ArrayType(b.shape, b.dtype)).dtype
+        return self.factors.solve(np.asarray(b, own), self.trans).astype(dtype, copy=False)
+
+    def transpose(self, ct: Any, b: Any) -> tuple[Any, ...]:
+        if self.factors.L.dtype.kind == "c" and b.dtype.kind != "c":
+            raise self.missing("transpose")
+        if self.trans == "H":  # the transpose of an inverse of A^H is that of the conjugate of A
+            return (conj(FactoredSolve(self.factors)(conj(ct))),)
+        return (FactoredSolve(self.factors, "T" if self.trans == "N" else "N")(ct),)
+
+    def batch(self, size: int, batched: tuple[bool, ...], b: Any) -> Any:
+        n, *columns = b.shape[1:]
+        side = Permute((1, 0, *range(2, len(b.shape))))(b)
+        solved = self(Reshape((n, size * math.prod(columns)))(side))
+        return Permute((1, 0, *range(2, len(b.shape))))(Reshape((n, size, *columns))(solved))
