@@ -20,7 +20,7 @@ from fungrad.core.primitive import note_place
 from fungrad.core.types import ArrayType, tangent_type
 from fungrad.primitives.shaping import full
 from fungrad.rewrite.linearize import or_zeros
-from fungrad.rewrite.reverse import reached
+from fungrad.rewrite.selection import Selecting, reached, selecting
 
 Step = tuple[Equation, Source | None, tuple[bool, ...], "Whole | None"]
 """A step to go back: equation, place, operands that get cotangents, and saved state.
@@ -74,7 +74,8 @@ def gradient_at_once(
     cts: list[Any] = [None] * len(types)
     if moving[first]:
         cts[first] = full(tangent_type(types[first]), 1)
-    _backward(values, types, steps, cts, pull)
+    masks = selecting(expr, moving.__getitem__, values)
+    _backward(values, types, steps, cts, pull, masks)
     gradient = [or_zeros(cts[v], tangent_type(types[v])) for v in by]
     return [values[v] for v in expr.outputs[skip:]] + gradient
 
@@ -118,6 +119,7 @@ def _backward(
     steps: Sequence[Step],
     cts: list[Any],
     pull: Pull,
+    masks: Selecting | None,
 ) -> None:
     """Pull cotangents back, step by step; `cts` holds those of all variables, and None is zero."""
     own: set[int] = set()  # the variables of which the cotangent is an array made here
@@ -128,7 +130,10 @@ def _backward(
         for v in outputs:
             cts[v] = None
         operands = [values[v] for v in inputs]
-        if primitive.takes_elements and flags[0]:
+        if masks is not None and len(outputs) == 1:
+            given = [masks.enter(outputs[0], given[0])]
+        cut = masks is not None and masks.cut(outputs[0])
+        if primitive.takes_elements and flags[0] and not cut:
             primitive.add_to_taken(_own(cts, inputs[0], operands[0], own), given[0], *operands[1:])
             continue
         try:
@@ -141,6 +146,8 @@ def _backward(
         except Exception as error:
             note_place(error, primitive, in_derivative(recorded, backward=True))
             raise
+        if masks is not None and len(outputs) == 1:
+            in_cts = masks.leave(outputs[0], in_cts)
         # From the last operand to the first, as a sum of tangents is transposed.
         for v, ct, moves in zip(inputs[::-1], in_cts[::-1], flags[::-1], strict=True):
             if ct is None or not moves:

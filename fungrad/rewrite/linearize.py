@@ -22,6 +22,7 @@ from fungrad.core.trace import Trace, rebind, record_expr
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, tangent_type
 from fungrad.primitives.shaping import full, zeros_like
+from fungrad.rewrite.selection import selecting_tangents
 
 
 def push_forward(
@@ -50,6 +51,8 @@ def push_forward(
         values[v] = constant
     for v, x, t in zip(expr.inputs, primals, tangents, strict=True):
         values[v], moving[v] = x, t
+    by = [v for v, t in zip(expr.inputs, tangents, strict=True) if t is not None]
+    masks = selecting_tangents(expr, by, values) if by else None
     value_of, tangent_of = values.__getitem__, moving.__getitem__
     for number, ((primitive, inputs, outputs), source) in enumerate(expr.located()):
         ins, ts = list(map(value_of, inputs)), list(map(tangent_of, inputs))
@@ -69,6 +72,8 @@ def push_forward(
         if not moves:
             continue
         if not primitive.joint_jvp:
+            if masks is not None and len(outputs) == 1:
+                ts = masks.push(outputs[0], ts)
             t_out = tangents_of(primitive, ts, results, ins)
         for v, t in zip(outputs, t_out, strict=True):
             # What is linear in tangents and made of none is zero, whatever a user's rule has computed it by.

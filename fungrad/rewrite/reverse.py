@@ -7,7 +7,6 @@ the tangents. A gradient needs no tangents. Nearly every primitive says at once 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -18,10 +17,11 @@ from fungrad.core.location import locate
 from fungrad.core.primitive import Primitive, bind
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer, new_tracer
-from fungrad.core.types import ArrayType, tangent_type, type_of
+from fungrad.core.types import tangent_type, type_of
 from fungrad.primitives.elementwise import add
 from fungrad.primitives.shaping import full
 from fungrad.rewrite.linearize import or_zeros, results_to_know, split
+from fungrad.rewrite.selection import Selecting, reached, selecting
 from fungrad.rewrite.transpose import pull_back
 
 
@@ -56,19 +56,11 @@ def grad_expr(
         cts: list[Any] = [None] * len(types)
         if first in moving:
             cts[first] = full(tangent_type(types[first]), 1)
-        _backward(values, steps, moving, cts)
+        _backward(values, steps, moving, cts, selecting(expr, moving.__contains__, values))
         gradient = [or_zeros(cts[v], tangent_type(types[v])) for v in by]
         results = [values[v] for v in expr.outputs[skip:]] + gradient + [values[v] for v in more]
         program = trace.expr_of(results)
     return program.check() if check_exprs.get() else program
-
-
-def reached(equation: Equation, flags: Sequence[bool], types: Sequence[ArrayType]) -> list[int]:
-    """Return the results of an equation that depend on the operands in `flags`."""
-    primitive, _, outputs = equation
-    affected = primitive.tangent_mask(flags)
-    dependent = outputs if affected is None else itertools.compress(outputs, affected)
-    return [v for v in dependent if types[v].inexact]
 
 
 def _forward(
@@ -125,6 +117,7 @@ def _backward(
     steps: Sequence[Step],
     moving: set[int],
     cts: list[Any],
+    masks: Selecting | None,
 ) -> None:
     """Pull cotangents back, step by step; `cts` holds those of all variables, and None is zero."""
     place, last = in_derivative(None, backward=True), None  # of the step before: often the same
@@ -139,7 +132,11 @@ def _backward(
         locate(place)
         flags = [v in moving for v in inputs]
         operands, results = [values[v] for v in inputs], [values[v] for v in outputs]
+        if masks is not None and len(outputs) == 1:
+            given = [masks.enter(outputs[0], given[0])]
         in_cts = pulled(primitive, source, given, flags, results, operands, derivative)
+        if masks is not None and len(outputs) == 1:
+            in_cts = masks.leave(outputs[0], in_cts)
         # From the last operand to the first, as a sum of tangents is transposed.
         for v, ct, moves in zip(inputs[::-1], in_cts[::-1], flags[::-1], strict=True):
             if ct is not None and moves:
@@ -211,8 +208,9 @@ def joint_expr(expr: Expr, flags: Sequence[bool]) -> Joint:
                 seeds[v] = ct._variable
                 cts[v] = ct if v in moving else None
         origins: list[Source | None] = []
+        masks = selecting(expr, moving.__contains__, values)
         for step in reversed(steps):
-            _backward(values, [step], moving, cts)
+            _backward(values, [step], moving, cts, masks)
             origins += [step.source] * (len(trace.equations) - count - len(origins))
         input_cts = [cts[v] if moves else None for v, moves in zip(expr.inputs, flags, strict=True)]
         results = [*[values[v] for v in expr.outputs], *[x for x in input_cts if x is not None]]

@@ -19,6 +19,7 @@ from fungrad.core.trace import rebind, record_expr
 from fungrad.core.types import ArrayType, tangent_type
 from fungrad.primitives.elementwise import add
 from fungrad.rewrite.linearize import or_zeros
+from fungrad.rewrite.selection import selecting
 
 
 class Collecting(Primitive):
@@ -81,6 +82,7 @@ def pull_back(
         values[v] = standing[types[v]]
     cts = _Cotangents(values, linear, {expr.inputs[i]: x for i, x in (begun or {}).items()})
     cts.add(expr.outputs, cotangents)
+    masks = selecting(expr, is_linear, values)
     place, last = in_derivative(None, backward=True), None  # of the equation before: often the same
     for (primitive, inputs, outputs), source in reversed(backward):
         given = [cts.known[v] for v in outputs]
@@ -95,7 +97,12 @@ def pull_back(
             raise primitive.missing(
                 "transpose"
             )  # linear in each operand, but not in several at once
-        cts.add(inputs, cts.pulled(primitive, primitive.from_sequence(given), inputs))
+        if masks is not None and len(outputs) == 1:
+            given = [masks.enter(outputs[0], given[0])]
+        terms = cts.pulled(primitive, primitive.from_sequence(given), inputs)
+        if masks is not None and len(outputs) == 1:
+            terms = masks.leave(outputs[0], terms)
+        cts.add(inputs, terms)
     for v, x in cts.begun.items():
         cts.known[v] = x
     return [cts.known[v] for v, x in zip(expr.inputs, arguments, strict=True) if x is None]

@@ -13,7 +13,7 @@ from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType, Shape
 from fungrad.primitives.contraction import NO_AXES, DotGeneral
 from fungrad.primitives.dynamic import SLICES, DynamicUpdateSlice
-from fungrad.primitives.elementwise import mul, neg
+from fungrad.primitives.elementwise import logical_not, mul, neg, select
 from fungrad.primitives.indexing import UpdateSlice
 from fungrad.primitives.shaping import Broadcast, Permute, Reshape
 from fungrad.primitives.slices import Pad, with_units
@@ -112,10 +112,29 @@ def _into_element(at: int) -> Rewrite:
     return rewrite
 
 
+def _otherwise(m: Match) -> Computed:
+    _, x, y = m.inputs
+    return Computed(select, (m.given[0], y, x))
+
+
+def _selected_twice(at: int) -> Rewrite:
+    """Return the rewrite of a selection whose operand `at` is one by the same booleans."""
+
+    def rewrite(m: Match) -> Computed | None:
+        same = m.given[0] == m.inputs[0]
+        inputs = (*m.inputs[:at], m.given[at], *m.inputs[at + 1 :])
+        return Computed(select, inputs) if same else None
+
+    return rewrite
+
+
 ROWS = (
     Row("x * 1 = x", mul, 1, ONE, lambda m: m.inputs[0]),
     Row("1 * x = x", mul, 0, ONE, lambda m: m.inputs[1]),
     Row("-(-x) = x", neg, 0, neg, lambda m: m.given[0]),
+    Row("where(~p, x, y)", select, 0, logical_not, _otherwise),
+    Row("where(p, where(p, x, y), z)", select, 1, select, _selected_twice(1)),
+    Row("where(p, z, where(p, y, x))", select, 2, select, _selected_twice(2)),
     Row("broadcast of a broadcast", Broadcast, 0, Broadcast, _joined),
     Row("transpose of a transpose", Permute, 0, Permute, _two_permutations),
     Row("x.T @ y", DotGeneral, 0, Permute, _of_transpose(0)),

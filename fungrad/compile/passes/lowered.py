@@ -9,9 +9,13 @@ from fungrad.core.evaluate import inline
 from fungrad.core.expr import Calling, Equation, Expr
 from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.types import ArrayType
-from fungrad.primitives.elementwise import along, mul
+from fungrad.primitives.elementwise import along, kept, mul, select, void
 
-PLAIN: dict[Primitive, tuple[Primitive, int]] = {along: (mul, 2)}
+PLAIN: dict[Primitive, tuple[Primitive, int]] = {
+    along: (mul, 2),
+    void: (select, 3),
+    kept: (select, 3),
+}
 """Primitives with derivatives of their own, and the equal primitive of so many of the operands."""
 
 

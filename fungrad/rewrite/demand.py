@@ -1,0 +1,295 @@
+"""Demands: which elements of each variable the outputs of a program can depend on.
+
+`select`, products with booleans, maxima and indexing narrow a demand; elementwise functions and moves of elements hand it on; all else demands
+everything. Several uses demand what their conditions have in common, which is at least the union of them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from fungrad.core.expr import Equation, Expr
+from fungrad.core.primitive import Primitive
+from fungrad.primitives.elementwise import (
+    Elementwise,
+    Function,
+    add,
+    div,
+    kept,
+    mul,
+    select,
+    sub,
+    void,
+)
+from fungrad.primitives.joins import Concatenate, Roll, Stack
+from fungrad.primitives.shaping import Broadcast, Permute, Rearrangement, ReduceSum, Reshape
+from fungrad.primitives.slices import Pad, Reverse
+from fungrad.rewrite.selection import EXTREMA, PICKS, WRITES
+
+MOST = 8
+"""Number of conditions in a demand; further ones are left out, which demands more."""
+
+_MOVES = (
+    *PICKS,
+    *WRITES,
+    Reshape,
+    Permute,
+    Reverse,
+    ReduceSum,
+    Broadcast,
+    Concatenate,
+    Stack,
+    Roll,
+    Pad,
+)
+
+Demand = frozenset[int]
+"""Conditions, as positions in `Selection.conditions`, all of which hold where an element is demanded."""
+
+ALL: Demand = frozenset()
+
+
+class Condition(NamedTuple):
+    """A mask of a variable's elements.
+
+    Either ``variable`` (or its contrary, if not `holds`), of booleans; or where ``variable`` equals `other`; or what `move` makes,
+    for its operand at `position`, of the mask `inner` of its result, or of one that is true everywhere; or where one of two
+    demands holds, `either`; or the mask `inner` moved as elements are, `onto` the places that a primitive gives them.
+    """
+
+    variable: int = -1
+    holds: bool = True
+    other: int = -1
+    move: Equation | None = None
+    position: int = 0
+    inner: int = -1
+    either: tuple[Demand, Demand] | None = None
+    onto: Rearrangement | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Selection:
+    """What to do on the way back, by the result of the equation.
+
+    Attributes
+    ----------
+    conditions
+        The masks that the others are made of.
+    fills
+        Demand of the result, by which its cotangent is masked before the rule runs: by `void` or `kept`.
+    cuts
+        Demand of the operand at a position, by which its cotangent is masked after that.
+    tangents
+        Demand of the operand at a position, by which its tangent is masked in forward mode, since the rule multiplies it by
+        zeros instead.
+    """
+
+    conditions: Sequence[Condition]
+    fills: Mapping[int, tuple[Demand, Function]]
+    cuts: Mapping[tuple[int, int], Demand]
+    tangents: Mapping[tuple[int, int], Demand]
+
+
+class Analysis:
+    """Demands of the variables of a program, and which cotangents can be other than zero where nothing is demanded."""
+
+    def __init__(
+        self, expr: Expr, moves: Callable[[int], bool], booleans: Mapping[int, int]
+    ) -> None:
+        self.expr, self.moves, self.booleans = expr, moves, booleans
+        self.conditions: list[Condition] = []
+        self.numbers: dict[Condition, int] = {}
+        self.demands: dict[int, Demand] = dict.fromkeys(expr.outputs, ALL)
+        self.edges: dict[tuple[int, int], Demand] = {}
+        self.spoils: set[int] = set()
+        self.spread = {
+            e.outputs[0]: e.inputs[0] for e in expr.equations if isinstance(e.primitive, Broadcast)
+        }
+        self.equations = [e for e in expr.equations if any(map(moves, e.inputs))]
+        self.voids: dict[int, Demand] = {}
+        if any(e.primitive is void for e in expr.equations):
+            self._find_voids()
+        self.singular: set[int] = set()
+        self.extrema: set[int] = set()
+        self._find_singular()
+        for equation in reversed(self.equations):
+            self._demand(equation)
+        for equation in self.equations:
+            self._spoil(equation)
+
+    def selection(self) -> Selection:
+        """Return where to mask cotangents."""
+        fills: dict[int, tuple[Demand, Function]] = {}
+        cuts: dict[tuple[int, int], Demand] = {}
+        tangents: dict[tuple[int, int], Demand] = {}
+        filled: set[int] = set()
+        for equation in reversed(self.equations):
+            primitive, inputs, outputs = equation
+            out = outputs[0] if len(outputs) == 1 else -1
+            demand = self.demands.get(out)
+            if demand is None:
+                continue
+            spoilt = out in filled
+            if spoilt and isinstance(primitive, _MOVES):
+                fills[out], spoilt = (demand, kept), False
+            elif demand and not spoilt and self._spoils(equation, demand):
+                fills[out], spoilt = (demand, void), True
+            for i, v in enumerate(inputs):
+                edge = self.edges.get((out, i))
+                if edge is None:
+                    continue
+                own = self._own(equation, i)
+                if own is not None and primitive.linear is None and v in self.spoils:
+                    tangents[out, i] = frozenset({own})
+                if out in self.voids and v not in self.voids and primitive is not void:
+                    tangents[out, i] = tangents.get((out, i), ALL) | self.voids[out]
+                if spoilt and edge == self.demands[v] and v in self.spoils:
+                    filled.add(v)
+                elif spoilt:
+                    cuts[out, i] = edge
+        return Selection(self.conditions, fills, cuts, tangents)
+
+    def _demand(self, equation: Equation) -> None:
+        """Hand the demand of results on to operands."""
+        _, inputs, outputs = equation
+        for v in outputs:
+            if v in self.voids and v in self.demands:
+                self.demands[v] |= self.voids[v]
+        of_results = [d for d in map(self.demands.get, outputs) if d is not None]
+        if not of_results:
+            return
+        for i, v in enumerate(inputs):
+            if not self.moves(v):
+                continue
+            edge = self._edge(equation, i, of_results[0]) if len(outputs) == 1 else ALL
+            if len(outputs) == 1:
+                self.edges[outputs[0], i] = edge
+            known = self.demands.get(v)
+            if len(edge) > MOST:
+                edge = frozenset(sorted(edge)[-MOST:])
+            self.demands[v] = edge if known is None else self._union(known, edge, v)
+
+    def _union(self, one: Demand, other: Demand, variable: int) -> Demand:
+        """Return a demand that includes both: exact if it matters, else what they have in common."""
+        common = one & other
+        mine, theirs = one - common, other - common
+        if not (mine and theirs and variable in self.singular) or self._contrary(mine, theirs):
+            return common
+        return common | {self._number(Condition(either=(mine, theirs)))}
+
+    def _contrary(self, one: Demand, other: Demand) -> bool:
+        if len(one) != 1 or len(other) != 1:
+            return False
+        a, b = self.conditions[min(one)], self.conditions[min(other)]
+        return a._replace(holds=not a.holds) == b
+
+    def _edge(self, equation: Equation, i: int, demand: Demand) -> Demand:
+        """Return the elements of the operand at position `i` on which what is demanded of the result depends."""
+        primitive, inputs, _ = equation
+        if isinstance(primitive, Elementwise):
+            own = self._own(equation, i)
+            return demand if own is None else demand | {own}
+        if not isinstance(primitive, _MOVES):
+            return ALL
+        if i not in (range(len(inputs)) if primitive.linear == () else primitive.linear or ()):
+            return ALL
+        if demand:
+            through = {
+                n: self._number(Condition(move=equation, position=i, inner=n))
+                for n in sorted(demand)
+            }
+            self.extrema.update([through[n] for n in demand & self.extrema])
+            return frozenset(through.values())
+        overwrites = isinstance(primitive, WRITES) and primitive.kind == "set"
+        if i == 0 and (overwrites or isinstance(primitive, PICKS)):
+            return frozenset({self._number(Condition(move=equation, position=0))})
+        return ALL
+
+    def _own(self, equation: Equation, i: int) -> int | None:
+        """Return the condition under which an elementwise result depends on its operand at position `i`."""
+        primitive, inputs, (out,) = equation
+        if primitive in (select, void, kept):
+            return self._number(Condition(inputs[0], holds=i == 1))
+        if primitive is mul and (by := self.booleans.get(inputs[1 - i])) is not None:
+            return self._number(Condition(by))
+        if primitive in EXTREMA:
+            number = self._number(Condition(inputs[i], other=out))
+            self.extrema.add(number)
+            return number
+        return None
+
+    def _number(self, condition: Condition) -> int:
+        number = self.numbers.setdefault(condition, len(self.conditions))
+        if number == len(self.conditions):
+            self.conditions.append(condition)
+        return number
+
+    def _find_voids(self) -> None:
+        """Note the variables between `void` and `kept`, with their masks."""
+        for equation in self.expr.equations:
+            primitive, inputs, outputs = equation
+            if primitive is kept or not isinstance(primitive, (Elementwise, Rearrangement)):
+                continue
+            masks = ALL.union(*[self.voids.get(v, ALL) for v in inputs])
+            if masks and isinstance(primitive, Rearrangement):
+                moved = [Condition(onto=primitive, inner=n) for n in sorted(masks)]
+                masks = frozenset(map(self._number, moved))
+            if primitive is void:
+                masks |= {self._number(Condition(inputs[0]))}
+            if masks:
+                self.voids[outputs[0]] = masks
+
+    def _find_singular(self) -> None:
+        """Note what functions of each element make that may have infinite slopes, and what is made of it."""
+        for primitive, inputs, outputs in self.equations:
+            through = isinstance(primitive, (Elementwise, *_MOVES))
+            if through and (self._is_singular(primitive) or not self.singular.isdisjoint(inputs)):
+                self.singular.update(outputs)
+
+    def _is_singular(self, primitive: Primitive) -> bool:
+        return (
+            isinstance(primitive, Elementwise) and not primitive.total and primitive.linear is None
+        )
+
+    def _spoil(self, equation: Equation) -> None:
+        """Note a result if going back from it can meet numbers that are not finite before all is demanded."""
+        inputs, outputs = equation.inputs, equation.outputs
+        if not (len(outputs) == 1 and self.demands.get(outputs[0])):
+            return
+        if self._spoils(equation, self.demands[outputs[0]]) or any(
+            v in self.spoils and self.edges.get((outputs[0], i)) == self.demands[v]
+            for i, v in enumerate(inputs)
+        ):
+            self.spoils.add(outputs[0])
+
+    def _spoils(self, equation: Equation, demand: Demand) -> bool:
+        """Whether going back through an equation may make NaN where its result is not demanded.
+
+        Behind maxima alone, of which networks are full, this asks for a function that is singular.
+        """
+        return self._multiplies(equation) and (
+            equation.outputs[0] in self.singular or not demand <= self.extrema
+        )
+
+    def _multiplies(self, equation: Equation) -> bool:
+        """Whether cotangents of operands are that of the result times numbers that may not be finite."""
+        primitive, inputs, _ = equation
+        if primitive in (mul, div):
+            x, y = inputs
+            if self.moves(y) and (primitive is div or self.moves(x)):
+                return True
+            return not self._is_finite(y if self.moves(x) else x)
+        if primitive.linear is not None or primitive in (add, sub) or primitive in EXTREMA:
+            return False
+        return isinstance(primitive, Elementwise)
+
+    def _is_finite(self, factor: int) -> bool:
+        """Whether a variable is known to be a finite number other than zero, or made of booleans."""
+        value = self.expr.constants.get(self.spread.get(factor, factor))
+        return factor in self.booleans or (
+            value is not None and np.ndim(value) == 0 and bool(np.isfinite(value)) and value != 0
+        )

@@ -1,0 +1,157 @@
+"""Derivatives of selections: what was not selected is multiplied by nothing, and zeros that are none by structure stay."""
+
+import functools
+import warnings
+
+import numpy as np
+import pytest
+
+import fungrad as fg
+from fungrad import lax
+
+X = np.array([0.0, 1.0, 2.0])
+POINTS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
+DATA = np.array([1.0, np.nan, 2.0])
+OTHERS = ~np.eye(3, dtype=bool)
+
+
+def distances(points):
+    d = points[:, None] - points[None]
+    return np.sqrt(np.sum(d * d, -1))
+
+
+def lennard_jones(points):
+    r = distances(points)
+    return np.sum(np.where(OTHERS & (r < 9.0), r**-12 - r**-6, 0.0))
+
+
+def gravity_of_pairs(points):
+    i, j = np.triu_indices(3, 1)
+    return -np.sum(1 / distances(points)[i, j])
+
+
+def assigned(x):
+    y = np.log(x)
+    y[x <= 0] = 0
+    return np.sum(y)
+
+
+def picked(x):
+    return np.sum(np.select([x <= 0, x > 1.5], [0 * x, np.sqrt(x)], np.log(x)))
+
+
+def piecewise(x):  # of which all uses of the root are of parts of it
+    r = np.sqrt(x)
+    return np.sum(np.where(x > 1.5, r, 0) + np.where((x > 0.5) & (x < 1.5), 1 / r, 0))
+
+
+def rows(x):
+    of_rows = np.sum(np.log(np.stack([x, x + 1])), axis=1)
+    return np.sum(np.where(np.array([False, True]), of_rows, 0))
+
+
+def branch_of_lanes(x):
+    return np.sum(fg.vmap(lambda a: lax.cond(a > 0, np.log, lambda b: 0 * b, a))(x))
+
+
+def looped(x):
+    def step(total, a):
+        return total + np.where(a > 0, np.sqrt(a) * total, 0), None
+
+    return lax.scan(step, 1.0, x)[0]
+
+
+PROGRAMS = {
+    "logarithm": (lambda x: np.sum(np.where(x > 0, np.log(x), 0)), X),
+    "root": (lambda x: np.sum(np.where(x > 0, np.sqrt(x), 0)), X),
+    "other branch": (lambda x: np.sum(np.where(x <= 0, x, x**1.5 / x)), X),
+    "division": (lambda x: np.sum(np.where(x > 0, x / x**2, 0)), X),
+    "arcs": (lambda x: np.sum(np.where(x < 1, np.arccos(x) + np.arctanh(x), 0)), X),
+    "overflow": (lambda x: np.sum(np.where(x < 1.5, np.exp(x), np.exp(1000 * x) * x)), X[:2]),
+    "booleans": (lambda x: np.sum((x > 0) * np.sqrt(x)), X),
+    "booleans as numbers": (lambda x: np.sum(np.sqrt(x) * (x > 0).astype(float)), X),
+    "distances": (lennard_jones, POINTS),
+    "pairs": (gravity_of_pairs, POINTS),
+    "assignment": (assigned, X),
+    "select": (picked, X),
+    "lax.select": (lambda x: np.sum(lax.select(x > 0, np.log(x), x * 0)), X),
+    "where of a sum": (lambda x: np.sum(np.sqrt(x), where=x > 0), X),
+    "slice": (lambda x: np.sum(np.sqrt(x)[1:]), X),
+    "maximum": (lambda x: np.sum(np.maximum(np.sqrt(x), 1e-3)), X),
+    "clip": (lambda x: np.sum(np.clip(np.sqrt(x), 1e-3, 10)), X),
+    "parts": (piecewise, X),
+    "rows": (rows, X),
+    "scalar": (lambda x: np.where(np.sum(x) > 5, np.sum(np.sqrt(x)), np.sum(x * x)), X),
+    "missing data": (lambda x: np.nansum((DATA - x) ** 2), X),
+    "masked loss": (lambda x: np.sum(np.where(np.isnan(DATA), 0, abs(DATA - x) ** 3)), X),
+    "data by a mask": (lambda x: np.sum(((DATA - x) ** 2)[~np.isnan(DATA)]), X),
+    "finite": (lambda x: np.sum(np.where(np.isfinite(1 / x), 1 / x, 0)), X),
+    "nan_to_num": (lambda x: np.sum(np.nan_to_num(x * x / np.array([1.0, 0.0, 2.0]))[::2]), X),
+    "lanes": (branch_of_lanes, X),
+    "loop": (looped, X),
+}
+"""Programs with finite derivatives of which the parts that are not selected have none."""
+
+
+def nearby(f, x, order):
+    """Return the derivative by central differences of the function, in complex numbers nowhere."""
+    if order == 0:
+        return f(x)
+    h = 1e-4
+    steps = np.eye(x.size).reshape(x.size, *x.shape) * h
+    parts = [(nearby(f, x + s, order - 1) - nearby(f, x - s, order - 1)) / (2 * h) for s in steps]
+    return np.stack(parts, -1).reshape(*np.shape(parts[0]), *x.shape)
+
+
+def twice(f):
+    return lambda g: g(g(f))
+
+
+GRADIENTS = {
+    "grad": fg.grad,
+    "jit of grad": lambda f: fg.jit(fg.grad(f)),
+    "grad of jit": lambda f: fg.grad(fg.jit(f)),
+    "vjp": lambda f: lambda x: fg.vjp(f, x)[1](1.0)[0],
+    "jacrev": fg.jacrev,
+    "jacfwd": fg.jacfwd,
+    "vmap of grad": lambda f: lambda x: fg.vmap(fg.grad(f))(np.stack([x, x + 1]))[0],
+    "autodiff of linearize": lambda f: lambda x: fg.linear_transpose(fg.linearize(f, x)[1], x)(1.0)[0],
+}
+HESSIANS = {
+    "hessian": fg.hessian,
+    "backwards twice": lambda f: fg.jacrev(fg.jacrev(f)),
+    "forwards twice": lambda f: fg.jacfwd(fg.jacfwd(f)),
+    "backwards of forwards": lambda f: fg.jit(fg.jacrev(fg.jacfwd(f))),
+    "of the gradient": lambda f: fg.jacrev(fg.grad(f)),
+}
+
+
+@functools.cache
+def expected(name):
+    """Return first and second derivatives by the safe form: where nothing is selected, the argument is moved away."""
+    f, x = PROGRAMS[name]
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return fg.jacfwd(f)(x), fg.jacfwd(fg.jacfwd(f))(x)
+
+
+@pytest.mark.parametrize("way", GRADIENTS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_gradients_are_finite_and_alike(name, way):
+    f, x = PROGRAMS[name]
+    slope, _ = expected(name)
+    assert np.isfinite(slope).all()
+    g = GRADIENTS[way](f)
+    with np.errstate(all="ignore"):
+        for _ in range(2):  # by rules at once, then by a program
+            np.testing.assert_allclose(g(x), slope, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("way", HESSIANS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_second_derivatives_are_finite_and_alike(name, way):
+    f, x = PROGRAMS[name]
+    _, curvature = expected(name)
+    assert np.isfinite(curvature).all()
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(HESSIANS[way](f)(x), curvature, rtol=1e-11, atol=1e-12)
