@@ -9,7 +9,7 @@ Design: docs/design/14-first-gradients-and-structures.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,10 @@ from fungrad.core.primitive import note_place
 from fungrad.core.types import ArrayType, tangent_type
 from fungrad.primitives.shaping import full
 from fungrad.rewrite.linearize import or_zeros
-from fungrad.rewrite.selection import Selecting, reached, selecting
+from fungrad.rewrite.selection import reached, selecting
+
+if TYPE_CHECKING:
+    from fungrad.rewrite.masks import Masks
 
 Step = tuple[Equation, Source | None, tuple[bool, ...], "Whole | None"]
 """A step to go back: equation, place, operands that get cotangents, and saved state.
@@ -119,7 +122,7 @@ def _backward(
     steps: Sequence[Step],
     cts: list[Any],
     pull: Pull,
-    masks: Selecting | None,
+    masks: Masks | None,
 ) -> None:
     """Pull cotangents back, step by step; `cts` holds those of all variables, and None is zero."""
     own: set[int] = set()  # the variables of which the cotangent is an array made here

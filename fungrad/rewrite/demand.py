@@ -1,7 +1,18 @@
-"""Demands: which elements of each variable the outputs of a program can depend on.
+"""Selections: what comes back to an element that nothing selected is zero, whatever it is multiplied by.
 
-`select`, products with booleans, maxima and indexing narrow a demand; elementwise functions and moves of elements hand it on; all else demands
-everything. Several uses demand what their conditions have in common, which is at least the union of them.
+In ``where(x > 0, log(x), 0)`` the result depends on no logarithm at x = 0. Its cotangent there is zero by structure, and 0 / 0 is not
+its cotangent of x. A zero by value is another matter: that of sqrt(x)**2 at 0 times an infinite slope may be any number.
+
+So each variable has a *demand*: the elements that outputs can depend on, where some conditions hold. `select`, products with
+booleans, maxima and indexing narrow it; elementwise functions and moves of elements hand it on; all else demands everything. Several
+uses demand what their conditions have in common, which is at least the union of them.
+
+Loops that pull cotangents back do two things by it. Before an equation that multiplies, the cotangent of what is not
+demanded becomes NaN (`void`): it raises no warning, and an oversight would show. Behind the last such equation it becomes
+zero (`kept`). The mask of the selection itself is then one too many, and simplification drops it: the selection has moved.
+What lies between the two is not demanded where it is void, so programs with voids are differentiated alike.
+
+In forward mode `select` throws tangents away by itself. A product with a boolean does not, so there its tangents are selected.
 """
 
 from __future__ import annotations
@@ -14,21 +25,19 @@ import numpy as np
 
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
+from fungrad.primitives.demanded import kept, void
 from fungrad.primitives.elementwise import (
     Elementwise,
     Function,
     add,
     div,
-    kept,
     mul,
-    select,
     sub,
-    void,
 )
 from fungrad.primitives.joins import Concatenate, Roll, Stack
 from fungrad.primitives.shaping import Broadcast, Permute, Rearrangement, ReduceSum, Reshape
 from fungrad.primitives.slices import Pad, Reverse
-from fungrad.rewrite.selection import EXTREMA, PICKS, WRITES
+from fungrad.rewrite.narrowing import CHOICES, EXTREMA, PICKS, SLICES, WRITES
 
 MOST = 8
 """Number of conditions in a demand; further ones are left out, which demands more."""
@@ -114,7 +123,8 @@ class Analysis:
         if any(e.primitive is void for e in expr.equations):
             self._find_voids()
         self.singular: set[int] = set()
-        self.extrema: set[int] = set()
+        self.mild: set[int] = set()  # conditions of maxima and slices, of which programs are full
+        self.picks: set[int] = set()  # those of indexing
         self._find_singular()
         for equation in reversed(self.equations):
             self._demand(equation)
@@ -143,7 +153,11 @@ class Analysis:
                 if edge is None:
                     continue
                 own = self._own(equation, i)
-                if own is not None and primitive.linear is None and v in self.spoils:
+                if isinstance(primitive, SLICES):
+                    own = self._picked(equation)
+                elif primitive.linear is not None:
+                    own = None
+                if own is not None and v in self.spoils:
                     tangents[out, i] = frozenset({own})
                 if out in self.voids and v not in self.voids and primitive is not void:
                     tangents[out, i] = tangents.get((out, i), ALL) | self.voids[out]
@@ -177,7 +191,8 @@ class Analysis:
         """Return a demand that includes both: exact if it matters, else what they have in common."""
         common = one & other
         mine, theirs = one - common, other - common
-        if not (mine and theirs and variable in self.singular) or self._contrary(mine, theirs):
+        matters = variable in self.singular or self._is_selected(mine | theirs)
+        if not (mine and theirs and matters) or self._contrary(mine, theirs):
             return common
         return common | {self._number(Condition(either=(mine, theirs)))}
 
@@ -202,25 +217,34 @@ class Analysis:
                 n: self._number(Condition(move=equation, position=i, inner=n))
                 for n in sorted(demand)
             }
-            self.extrema.update([through[n] for n in demand & self.extrema])
+            for those in (self.mild, self.picks):
+                those.update([through[n] for n in demand & those])
             return frozenset(through.values())
         overwrites = isinstance(primitive, WRITES) and primitive.kind == "set"
         if i == 0 and (overwrites or isinstance(primitive, PICKS)):
-            return frozenset({self._number(Condition(move=equation, position=0))})
+            return frozenset({self._picked(equation)})
         return ALL
 
     def _own(self, equation: Equation, i: int) -> int | None:
         """Return the condition under which an elementwise result depends on its operand at position `i`."""
         primitive, inputs, (out,) = equation
-        if primitive in (select, void, kept):
+        if primitive in CHOICES:
             return self._number(Condition(inputs[0], holds=i == 1))
         if primitive is mul and (by := self.booleans.get(inputs[1 - i])) is not None:
             return self._number(Condition(by))
         if primitive in EXTREMA:
             number = self._number(Condition(inputs[i], other=out))
-            self.extrema.add(number)
+            self.mild.add(number)
             return number
         return None
+
+    def _picked(self, equation: Equation) -> int:
+        """Return the condition that indexing picks an element, or that it does not write there."""
+        number = self._number(Condition(move=equation, position=0))
+        self.picks.add(number)
+        if isinstance(equation.primitive, SLICES):
+            self.mild.add(number)
+        return number
 
     def _number(self, condition: Condition) -> int:
         number = self.numbers.setdefault(condition, len(self.conditions))
@@ -269,11 +293,15 @@ class Analysis:
     def _spoils(self, equation: Equation, demand: Demand) -> bool:
         """Whether going back through an equation may make NaN where its result is not demanded.
 
-        Behind maxima alone, of which networks are full, this asks for a function that is singular.
+        Behind maxima and slices alone, this asks for a function that is singular.
         """
         return self._multiplies(equation) and (
-            equation.outputs[0] in self.singular or not demand <= self.extrema
+            equation.outputs[0] in self.singular or not demand <= self.mild
         )
+
+    def _is_selected(self, demand: Demand) -> bool:
+        """Whether all conditions are of selections by booleans, and none of indexing or maxima."""
+        return demand.isdisjoint(self.picks) and demand.isdisjoint(self.mild)
 
     def _multiplies(self, equation: Equation) -> bool:
         """Whether cotangents of operands are that of the result times numbers that may not be finite."""

@@ -8,7 +8,7 @@ the tangents. A gradient needs no tangents. Nearly every primitive says at once 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fungrad.core.config import check_exprs
 from fungrad.core.errors import Source, in_derivative
@@ -21,8 +21,11 @@ from fungrad.core.types import tangent_type, type_of
 from fungrad.primitives.elementwise import add
 from fungrad.primitives.shaping import full
 from fungrad.rewrite.linearize import or_zeros, results_to_know, split
-from fungrad.rewrite.selection import Selecting, reached, selecting
+from fungrad.rewrite.selection import reached, selecting
 from fungrad.rewrite.transpose import pull_back
+
+if TYPE_CHECKING:
+    from fungrad.rewrite.masks import Masks
 
 
 class Derivative(NamedTuple):
@@ -117,7 +120,7 @@ def _backward(
     steps: Sequence[Step],
     moving: set[int],
     cts: list[Any],
-    masks: Selecting | None,
+    masks: Masks | None,
 ) -> None:
     """Pull cotangents back, step by step; `cts` holds those of all variables, and None is zero."""
     place, last = in_derivative(None, backward=True), None  # of the step before: often the same

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.integrate
 
 from fungrad.primitives import elementwise as e
+from fungrad.primitives.demanded import kept, void
 from tests.samples.row import Sample, booleans, complexes, integers, reals
 
 PI = math.pi
@@ -70,6 +71,8 @@ CONVERSIONS = [
     Sample(e.lent, (A,), lambda x: x + 0),
     Sample(e.one_way, (A, np.zeros(A.shape, bool)), lambda x, mask: x + 0),
     Sample(e.select, (P, A, B), lambda p, x, y: p * x + ~p * y),
+    Sample(void, (P, A, B), lambda p, x, y: p * x + ~p * y),
+    Sample(kept, (P, A, B), lambda p, x, y: p * x + ~p * y),
     Sample(e.select, (P, Z, W), lambda p, x, y: p * x + ~p * y, name="complex"),
     Sample(e.select, (P, M, N), lambda p, x, y: p * x + ~p * y, name="integers"),
     Sample(

@@ -9,7 +9,8 @@ from fungrad.core.evaluate import inline
 from fungrad.core.expr import Calling, Equation, Expr
 from fungrad.core.primitive import Primitive, primitive
 from fungrad.core.types import ArrayType
-from fungrad.primitives.elementwise import along, kept, mul, select, void
+from fungrad.primitives.demanded import kept, void
+from fungrad.primitives.elementwise import along, mul, select
 
 PLAIN: dict[Primitive, tuple[Primitive, int]] = {
     along: (mul, 2),

@@ -16,9 +16,9 @@ from fungrad.primitives.ufunc import numpy_ufunc as numpy_ufunc
 
 __all__ = [
     "Cast", "Elementwise", "Function", "add", "along", "cast", "ceil", "complex_", "conj", "div",
-    "floor", "floor_divide", "fmod", "fragile", "frexp_exponent", "imag", "is_complex", "keep_dtype", "kept", "kinked",
+    "floor", "floor_divide", "fmod", "fragile", "frexp_exponent", "imag", "is_complex", "keep_dtype", "kinked",
     "ldexp", "lent", "masked", "mul", "neg", "nonzero", "numpy_ufunc", "one_way", "over_length", "positive", "real",
-    "real_dtype", "reciprocal", "remainder", "rint", "select", "stop_gradient", "sub", "trunc", "void",
+    "real_dtype", "reciprocal", "remainder", "rint", "select", "stop_gradient", "sub", "trunc",
 ]  # fmt: skip
 
 
@@ -159,19 +159,6 @@ select: Function = elementwise(
     ),
     total=True,
     on_scalars="{1} if {0} else {2}",
-)
-# Selections of what `rewrite/selection.py` describes: of a cotangent, with NaN where it is not demanded, and then with zero again.
-# Simplification makes plain ones of them.
-void, kept = (
-    elementwise(
-        name,
-        function="where",
-        dtype=select_dtype,
-        linear=(1, 2),
-        transposes=select.transposes,
-        total=True,
-    )
-    for name in ("void", "kept")
 )
 # The number itself; of what comes back to it, nothing where the mask is true: JAX's reads out of bounds are so.
 one_way: Function = elementwise(
