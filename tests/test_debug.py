@@ -355,3 +355,12 @@ def test_an_effect_of_a_jitted_function_without_arguments_happens_in_each_call()
     outer(1.0)
     outer(2.0)
     assert seen == [1, 1]
+
+
+def test_what_is_not_selected_is_no_fault_and_hides_none():
+    f = lambda x: np.sum(np.where(x > 0, np.log(x) * x, 0))
+    x = np.array([0.0, 1.0])
+    with fg.debug_nans(), np.errstate(all="ignore"):
+        assert np.isfinite(fg.jit(fg.grad(f))(x)).all()
+        with pytest.raises(FloatingPointError, match=r"`divide` of .* backward pass"):
+            fg.jit(fg.grad(lambda x: f(x) + np.sqrt(x[0]) ** 2))(x)

@@ -28,6 +28,7 @@ class Watch:
         self._settings = settings.get()
         # Whether the equation is of a derivative, its number, kind, message
         self._origins: dict[int, tuple[bool, int, str, str]] = {}
+        self._voids: dict[int, Any] = {}  # variable -> where it is NaN because nothing asks for it
 
     def see(
         self,
@@ -46,6 +47,8 @@ class Watch:
                 report(
                     "div", ZeroDivisionError(f"division by zero in `{primitive.name}`, at {where}")
                 )
+        if len(outputs) == 1:
+            results = [self._demanded(equation, operands, results[0])]
         for v, result in zip(outputs, results, strict=False):
             kind = fault(result, self._settings)
             if kind is not None:
@@ -53,6 +56,24 @@ class Watch:
                 message = _message(kind, primitive, operands, source, result, self._settings)
                 mine = (isinstance(source, InDerivative), number, kind, message)
                 self._origins[v] = min(earlier) if earlier else mine
+
+    def _demanded(
+        self,
+        equation: tuple[Primitive, tuple[int, ...], tuple[int, ...]],
+        operands: Sequence[Any],
+        result: Any,
+    ) -> Any:
+        """Return a result with zeros where it is void (`rewrite/demand.py`), which is no fault."""
+        primitive, inputs, outputs = equation
+        if primitive.name == "void":
+            self._voids[outputs[0]] = ~operands[0]
+        elif primitive.name != "kept" and self._voids:
+            for v in inputs:
+                known = self._voids.get(v)
+                if known is not None and known.shape == result.shape:
+                    self._voids[outputs[0]] = known | self._voids.get(outputs[0], False)
+        void = self._voids.get(outputs[0])
+        return result if void is None else namespace((result,)).where(void, 0, result)
 
     def conclude(self, outputs: Sequence[int]) -> None:
         """Report the faults of `outputs`, to be called where their values leave the program."""

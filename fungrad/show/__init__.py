@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fungrad.show.drawing import Graph as Graph
     from fungrad.show.drawing import graph as graph
     from fungrad.show.living import memory as memory
+    from fungrad.show.origins import nans as nans
     from fungrad.show.source import to_source as to_source
     from fungrad.show.staging import stages as stages
 
@@ -22,6 +23,7 @@ _HOME = {
     "Graph": "drawing",
     "graph": "drawing",
     "memory": "living",
+    "nans": "origins",
     "stages": "staging",
     "table": "costs",
     "to_source": "source",

@@ -119,10 +119,21 @@ class Run:
                 seen.cost = seen.cost.plus(given)
             for result in results:
                 seen.look_at(result)
+            self.keep(path, primitive, operands, results, source)
             for v in {*inputs, *outputs}:
                 if last[v] == number:
                     del values[v]
         return [values[v] for v in expr.outputs]
+
+    def keep(
+        self,
+        path: Path,
+        primitive: Primitive,
+        operands: Sequence[Any],
+        results: Sequence[Any],
+        source: Source | None,
+    ) -> None:
+        """Take note of an equation that has run; a subclass may."""
 
     def _flow(self, primitive: Primitive, key: tuple[Path, int]) -> ControlFlow | None:
         """Return the control flow of the equation `key`, equal each time; None if it decides itself."""
