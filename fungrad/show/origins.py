@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fungrad.core.tree import leaves_with_paths
 from fungrad.extend import Primitive
 from fungrad.extend.packages import api_boundary
 from fungrad.extend.programs import InDerivative, Source, check_callable, describe_source
+from fungrad.extend.trees import leaves_with_paths
 from fungrad.extend.types import type_of
 from fungrad.primitives.elementwise import Elementwise, select
 from fungrad.show.labels import called
