@@ -48,7 +48,7 @@ def run_source(
     }
     if not target_of(xp).takes_scalars:
         bindings |= {
-            name: xp.asarray(value)
+            name: xp.asarray(np.asarray(value, order="C"))
             for name, value in source.bindings.items()
             if isinstance(value, (np.ndarray, np.generic))
         }
@@ -78,6 +78,10 @@ def run_source(
         finally:
             float_modes.set(before)
 
+    if source.checking is not None:
+        from fungrad.compile.targets.device import entered
+
+        return entered(xp, run, run_source(source.checking, xp, rounds, calls))
     return run_with_calls if calls and origins.indirect and target_of(xp).warns else run
 
 

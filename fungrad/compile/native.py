@@ -73,13 +73,23 @@ def source_with_kernels(
         and taken > peak(scheduled(expr, donated, borrowed, target))
     ):
         return None
-    if target.on_host:
-        functions = host_kernels.compile_kernels(to_compile)
-    else:
-        functions = device.compile_kernels(xp, [x for x in to_compile if isinstance(x, Kernel)])
-    for fused, function in zip(kernels, functions, strict=True):
-        fused.compiled(function)
     alone = all(isinstance(step, (Call, Free)) for step in steps.steps) and all(
         isinstance(x, Fused) for x in _called(steps)
     )
+    if not target.on_host:
+        return _on_device(xp, steps, kernels)._replace(alone=alone)
+    for fused, function in zip(kernels, host_kernels.compile_kernels(to_compile), strict=True):
+        fused.compiled(function)
     return python_source(steps)._replace(alone=alone)
+
+
+def _on_device(xp: ModuleType, steps: Schedule, kernels: Sequence[Fused]) -> PythonSource:
+    """Return the source that launches kernels at the places of a plan, and for other arguments without."""
+    from fungrad.compile.launches import placed
+
+    compiled = [x.kernel for x in kernels if isinstance(x.kernel, Kernel)]
+    launched = device.compile_kernels(xp, compiled)
+    for fused, kernel in zip(kernels, launched, strict=True):
+        fused.compiled(kernel.allocating())
+    checking = python_source(steps)
+    return python_source(placed(xp, steps, kernels, launched))._replace(checking=checking)

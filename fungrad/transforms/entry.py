@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable, Hashable, Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -105,6 +107,13 @@ class Entry:
         if self.weak is not None:
             outs = weakly_typed(outs, self.weak)
         return outs[0] if self.single else tree.unflatten(self.structure, outs)
+
+
+def device_library(operands: Sequence[Any]) -> ModuleType | None:
+    """Return the library of a device that all operands are arrays of; None if they are not."""
+    cupy = sys.modules.get("cupy")
+    array = getattr(cupy, "ndarray", None)
+    return cupy if array is not None and {array}.issuperset(map(type, operands)) else None
 
 
 class NotToBeCached(Exception):

@@ -39,7 +39,7 @@ from fungrad.transforms.call import (
     name_of,
 )
 from fungrad.transforms.donation import donated_leaves
-from fungrad.transforms.entry import Entry, NotToBeCached, Programs, forget
+from fungrad.transforms.entry import Entry, NotToBeCached, Programs, device_library, forget
 from fungrad.transforms.explain import log_miss
 from fungrad.transforms.guards import Guarded
 from fungrad.transforms.lowered import Lowered
@@ -103,6 +103,11 @@ class Jitted(Portable):
                     entry = kept.get((leaf, tuple(map(quick_type, args))))
                     if entry is not None:
                         outs = entry.program.on_numpy(*as_operands(args))
+                        return outs[0] if entry.single else tree.unflatten(entry.structure, outs)
+                elif args and (library := device_library(args)) is not None:
+                    types = tuple([native_type(y.shape, y.dtype) for y in args])
+                    if (entry := kept.get((leaf, types if x is None else types[0]))) is not None:
+                        outs = entry.program.function(library)(*args)
                         return outs[0] if entry.single else tree.unflatten(entry.structure, outs)
             if chosen.jit_disabled:
                 return self._fun(*args, **kwargs)
@@ -176,7 +181,7 @@ class Jitted(Portable):
         self, static: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Sequence[Any], Hashable, tree.KeyOrder, Callable[[Any], Any]]:
         """Return leaves of arguments, a key of their structure, the orders of dicts, and the inverse."""
-        if not static and not kwargs and tree.are_leaves(args):
+        if not (static or kwargs) and (tree.are_leaves(args) or device_library(args)):
             return args, cast(Hashable, tree.LEAF), (), lambda xs: (tuple(xs), {})
         if not static and not kwargs and len(args) == 1:
             leaves, structure = tree.flatten(args[0])

@@ -11,6 +11,7 @@ from fungrad.compile.pipeline import Way, after_each_pass
 from fungrad.compile.readable import readable
 from fungrad.compile.steps import Schedule
 from fungrad.core import tree
+from fungrad.core.backend import CUPY
 from fungrad.core.errors import api_boundary
 from fungrad.core.expr import Expr
 from fungrad.core.types import ArrayType
@@ -180,6 +181,14 @@ class Lowered(_OfOneType):
 
         _, kernels = schedule_with_kernels(self._program.expr)
         return tuple([fused.kernel for fused in kernels])
+
+    @property
+    def launches(self) -> Any:
+        """Its steps on a GPU (`fungrad.compile.launches`)."""
+        from fungrad.compile.launches import launches_of
+        from fungrad.compile.native import schedule_with_kernels
+
+        return launches_of(*schedule_with_kernels(self._program.expr, (), CUPY))
 
     @property
     def jaxpr(self) -> Any:

@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ static place threadIdx, blockIdx, gridDim;
 #define KERNEL static void
 #define __launch_bounds__(threads)
 #define __shared__ static
+#define __align__(bytes) __attribute__((aligned(bytes)))
 #define HALVES
 DEVICE float widened_f2(unsigned short x) { _Float16 y; memcpy(&y, &x, 2); return y; }
 DEVICE unsigned short narrowed_f2(float x) { _Float16 y = x; unsigned short z; memcpy(&z, &y, 2); return z; }
@@ -122,7 +124,11 @@ class RawKernel:
         if not 0 < threads <= 1024 or not 0 < blocks < 2**31:
             raise ValueError(f"a launch of {blocks} blocks of {threads} threads")
         addresses = [x.data.ptr for x in args]
-        self._function(blocks, threads, (ctypes.c_void_p * len(addresses))(*addresses))
+        with _ONE_AT_A_TIME:  # where threads are is in static memory
+            self._function(blocks, threads, (ctypes.c_void_p * len(addresses))(*addresses))
+
+
+_ONE_AT_A_TIME = threading.Lock()
 
 
 class RawModule:

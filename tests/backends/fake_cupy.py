@@ -81,8 +81,14 @@ class ndarray:
     __hash__ = None  # type: ignore[assignment]
     device = "the device"
 
-    def __init__(self, array: np.ndarray | tuple[int, ...], dtype: Any = None) -> None:
-        self._array = np.empty(array, dtype) if isinstance(array, tuple) else array
+    def __init__(
+        self, array: np.ndarray | tuple[int, ...], dtype: Any = None, memptr: Any = None
+    ) -> None:
+        if memptr is not None:
+            assert isinstance(array, tuple)
+            self._array = np.ndarray(array, dtype, memptr.block, memptr.offset)
+        else:
+            self._array = np.empty(array, dtype) if isinstance(array, tuple) else array
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise TypeError("Implicit conversion to a NumPy array is not allowed. Use .get().")
@@ -162,6 +168,23 @@ class ndarray:
 
     def __repr__(self) -> str:
         return repr(self._array)
+
+
+class MemoryPointer:
+    """A place in memory of the device."""
+
+    def __init__(self, block: np.ndarray, offset: int = 0) -> None:
+        self.block = block
+        self.offset = offset
+
+    def __add__(self, bytes_: int) -> MemoryPointer:
+        return MemoryPointer(self.block, self.offset + bytes_)
+
+
+def alloc(size: int) -> MemoryPointer:
+    """Return new memory, with anything in it, aligned as CuPy's."""
+    block = np.full(size + 512, 0xAB, np.uint8)
+    return MemoryPointer(block[-block.ctypes.data % 512 :][:size])
 
 
 def _operator(name: str) -> Any:
@@ -264,9 +287,10 @@ def make_stand_in() -> types.ModuleType:
     module.asarray = asarray  # type: ignore[attr-defined]
     module.asnumpy = lambda x: unwrap(x) if isinstance(x, ndarray) else x  # type: ignore[attr-defined]
     module.array = array  # type: ignore[attr-defined]
-    stream = types.SimpleNamespace(synchronize=lambda: None)
+    stream = types.SimpleNamespace(synchronize=lambda: None, ptr=0)
     module.RawModule = RawModule  # type: ignore[attr-defined]
     module.cuda = types.SimpleNamespace(  # type: ignore[attr-defined]
+        alloc=alloc,
         get_current_stream=lambda: stream,
         runtime=types.SimpleNamespace(getDevice=lambda: 0, is_hip=COMPILER is None),
     )

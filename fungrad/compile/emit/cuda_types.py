@@ -21,8 +21,8 @@ PRELUDE = """
 #define KERNEL extern "C" __global__ void
 #endif
 typedef unsigned short half_bits;
-typedef struct { float re, im; } complex64;
-typedef struct { double re, im; } complex128;
+typedef struct __align__(8) { float re, im; } complex64;
+typedef struct __align__(16) { double re, im; } complex128;
 """
 """Start of the text of kernels."""
 

@@ -60,12 +60,15 @@ class PythonSource(NamedTuple):
         Whether there are loops in it.
     alone
         Whether it calls nothing but kernels, which notice floating-point errors themselves.
+    checking
+        Of a program of a device: the source for arguments in other orders, which checks them.
     """
 
     functions: tuple[Definition, ...]
     bindings: dict[str, Any]
     loops: bool = False
     alone: bool = False
+    checking: PythonSource | None = None
 
     @property
     def text(self) -> str:

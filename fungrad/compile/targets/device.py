@@ -1,19 +1,28 @@
-"""Kernels on devices: compiled by NVIDIA's compiler, through CuPy, and called with arrays of CuPy's."""
+"""Kernels on devices: compiled by NVIDIA's compiler, through CuPy, and launched on arrays of CuPy's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Collection, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from fungrad.compile.emit.cuda import cuda_text
 from fungrad.compile.emit.cuda_form import CudaText
 from fungrad.compile.emit.cuda_types import prelude
 from fungrad.compile.fallback import Elsewhere, Refused, Rerun, Unfit
 from fungrad.compile.kernels.kernel import Kernel
+from fungrad.compile.plan import Plan
+from fungrad.core.types import ArrayType
 
 OPTIONS = ("--std=c++17", "--fmad=false")
 """Options of the compiler: products and sums are rounded separately, as on the host."""
+KEPT = 4
+"""Arenas that a program keeps, at most: one for each thread, device and stream."""
+KEPT_BYTES = 1 << 24
+"""Bytes of an arena that is kept, at most."""
 
 
 def available(xp: ModuleType) -> bool:
@@ -21,11 +30,8 @@ def available(xp: ModuleType) -> bool:
     return not xp.cuda.runtime.is_hip
 
 
-def compile_kernels(xp: ModuleType, kernels: Sequence[Kernel]) -> list[Callable[..., Any]]:
-    """Return functions that run kernels on arrays of the library `xp`: one result, or a tuple.
-
-    All are compiled together, equal ones once.
-    """
+def texts_of(kernels: Sequence[Kernel]) -> tuple[str, list[CudaText]]:
+    """Return one text with all kernels, equal ones once, and which of its functions each kernel is."""
     named: dict[str, CudaText] = {}
     texts = []
     for kernel in kernels:
@@ -34,52 +40,198 @@ def compile_kernels(xp: ModuleType, kernels: Sequence[Kernel]) -> list[Callable[
             named[plain] = cuda_text(kernel, f"kernel{len(named)}")
         texts.append(named[plain])
     text = "\n".join([x.text for x in named.values()])
-    module = xp.RawModule(code=prelude(text) + text, options=OPTIONS)
-    return [_function(xp, module, *pair) for pair in zip(kernels, texts, strict=True)]
+    return prelude(text) + text, texts
 
 
-def _function(xp: ModuleType, module: Any, kernel: Kernel, text: CudaText) -> Callable[..., Any]:
-    """Return the function that checks arguments, allocates results and runs a kernel.
+def compile_kernels(xp: ModuleType, kernels: Sequence[Kernel]) -> list[Launched]:
+    """Return kernels that can be launched on arrays of the library `xp`."""
+    text, texts = texts_of(kernels)
+    module = xp.RawModule(code=text, options=OPTIONS)
+    return [Launched(xp, module, *pair) for pair in zip(kernels, texts, strict=True)]
 
-    Where an argument is not as it should be, or the device runs no such kernel, it raises a `Rerun`: all is computed by CuPy's functions then.
-    """
-    array, count, current = xp.ndarray, len(kernel.operand_types), xp.cuda.runtime.getDevice
-    kept = {*kernel.followed, *kernel.over.values()}
-    expected = [(t.shape, t.dtype, k in kept) for k, t in enumerate(kernel.operand_types)]
-    made = [
-        (k, t.shape, t.dtype) for k, t in enumerate(kernel.output_types) if k not in kernel.over
-    ]
-    over, outputs = dict(kernel.over), range(len(kernel.outputs))
-    launches = [
-        (module.get_function(name), (blocks,), (threads,))
-        for name, blocks, threads in text.launches
-    ]
 
-    def call(*operands: Any) -> Any:
-        given, here = [*operands], current()
-        for k, (x, (shape, dtype, fixed)) in enumerate(zip(operands, expected, strict=True)):
-            if type(x) is not array or x.shape != shape or x.dtype != dtype:
-                raise Rerun
-            if x.data.device_id != here:
-                raise Elsewhere
-            if not x.flags.c_contiguous:
+class Launched:
+    """A compiled kernel, and the functions that launch it."""
+
+    def __init__(self, xp: ModuleType, module: Any, kernel: Kernel, text: CudaText) -> None:
+        self.xp = xp
+        self.kernel = kernel
+        self.text = text
+        self.made = [t for k, t in enumerate(kernel.output_types) if k not in kernel.over]
+        self._launches = [
+            (module.get_function(name), (blocks,), (threads,))
+            for name, blocks, threads in text.launches
+        ]
+
+    def _run(self) -> Callable[[tuple[Any, ...]], None]:
+        """Return the function that launches it on operands, outputs and scratch memory."""
+        launches = self._launches
+
+        def run(given: tuple[Any, ...]) -> None:
+            try:
+                for function, blocks, threads in launches:
+                    function(blocks, threads, given)
+            except RuntimeError:  # an error of CUDA's: too many registers, say
+                raise Refused from None
+
+        return run
+
+    def with_places(self, doubtful: Collection[int]) -> Callable[..., None]:
+        """Return the function of operands, outputs and scratch memory that all have places.
+
+        The operands `doubtful` are results of CuPy's functions, which are checked.
+        """
+        if not doubtful and len(self._launches) == 1:
+            ((function, blocks, threads),) = self._launches
+
+            def launch(*given: Any) -> None:
+                try:
+                    function(blocks, threads, given)
+                except RuntimeError:
+                    raise Refused from None
+
+            return launch
+        run, check = self._run(), self._checks(doubtful)
+        return lambda *given: run(tuple(check(given)))
+
+    def allocating(self, doubtful: Collection[int] | None = None) -> Callable[..., Any]:
+        """Return the function of operands that gives new outputs: one, or a tuple.
+
+        The operands `doubtful` are checked; if it is None, all are, which may be arguments too.
+        """
+        kernel, array = self.kernel, self.xp.ndarray
+        count = len(kernel.operand_types)
+        run = self._run()
+        some = range(count) if doubtful is None else doubtful
+        check = self._checks(some, thorough=doubtful is None)
+        made = [(t.shape, t.dtype) for t in self.made]
+        if self.text.scratch:
+            made.append(((self.text.scratch,), np.dtype(np.uint8)))
+        new = iter(range(count, count + len(self.made)))
+        places = [
+            kernel.over[k] if k in kernel.over else next(new) for k in range(len(kernel.outputs))
+        ]
+
+        def call(*operands: Any) -> Any:
+            given = [*check(operands), *[array(shape, dtype) for shape, dtype in made]]
+            run(tuple(given))
+            if len(places) == 1:
+                return given[places[0]]
+            return tuple([given[k] for k in places])
+
+        return call
+
+    def _checks(
+        self, doubtful: Collection[int], thorough: bool = False
+    ) -> Callable[[tuple[Any, ...]], Sequence[Any]]:
+        """Return the function that gives operands as the kernel takes them.
+
+        Where one is not as it should be, it raises a `Rerun`: all is computed by CuPy's functions then. Where it is
+        `thorough`, the places in memory are looked at as well.
+        """
+        kernel, array = self.kernel, self.xp.ndarray
+        kept, types = {*kernel.followed, *kernel.over.values()}, kernel.operand_types
+        expected = [(k, types[k].shape, types[k].dtype, k in kept) for k in doubtful]
+        fits, current = fitting(self.xp), self.xp.cuda.runtime.getDevice
+
+        def check(given: tuple[Any, ...]) -> Sequence[Any]:
+            checked: Sequence[Any] = given
+            for k, shape, dtype, fixed in expected:
+                x = given[k]
+                if type(x) is not array or x.shape != shape or x.dtype != dtype:
+                    raise Rerun
+                if fits((x,), current()) if thorough else x.flags.c_contiguous:
+                    continue
                 if fixed:  # who reads the results would see it
                     raise Unfit
-                given[k] = xp.ascontiguousarray(x)
-        for _, shape, dtype in made:
-            given.append(array(shape, dtype))
-        fresh = given[count:]
-        if text.scratch:
-            given.append(xp.empty(text.scratch // 8))
-        try:
-            for function, blocks, threads in launches:
-                function(blocks, threads, tuple(given))
-        except RuntimeError:  # an error of CUDA's: too many registers, say
-            raise Refused from None
-        if not over:
-            return fresh[0] if len(fresh) == 1 else tuple(fresh)
-        new = iter(fresh)
-        results = [given[over[k]] if k in over else next(new) for k in outputs]
-        return results[0] if len(results) == 1 else tuple(results)
+                checked = [*checked]
+                checked[k] = x.copy("C")
+            return checked
 
-    return call
+        return check
+
+
+def fitting(xp: ModuleType) -> Callable[[Sequence[Any], int], bool]:
+    """Return the function that says whether arrays lie as kernels take them: in C order, aligned.
+
+    It raises `Elsewhere` where one is not on a device, which is the one at hand.
+    """
+    array = xp.ndarray
+
+    def fits(arrays: Sequence[Any], here: int) -> bool:
+        for x in arrays:
+            if type(x) is not array:
+                raise Rerun
+            memory = x.data
+            if memory.device_id != here:
+                raise Elsewhere
+            if not x.flags.c_contiguous or memory.ptr % x.itemsize:
+                return False
+        return True
+
+    return fits
+
+
+Function: TypeAlias = Callable[..., list[Any]]
+"""Signature of a program."""
+
+
+def entered(xp: ModuleType, planned: Function, checking: Function) -> Function:
+    """Return the function that runs a program with a plan where its arguments fit, else one that checks.
+
+    The program's constants are on the device at hand now.
+    """
+    fits, current = fitting(xp), xp.cuda.runtime.getDevice
+    home = current()
+
+    def run(*arguments: Any) -> list[Any]:
+        here = current()
+        fit = here == home and fits(arguments, here)
+        return planned(*arguments) if fit else checking(*arguments)
+
+    return run
+
+
+def in_blocks(plan: Plan) -> tuple[int, ...]:
+    """Return the registers of a plan in the order in which `blocks_of` gives their arrays."""
+    return tuple(sorted(plan.places, key=lambda v: plan.places[v].block))  # the arena first
+
+
+def blocks_of(
+    xp: ModuleType, plan: Plan, types: Sequence[ArrayType]
+) -> Callable[[], tuple[Any, ...]]:
+    """Return the function that gives the arrays of a plan for one call.
+
+    Those of the arena are the same in each call of a thread on a stream.
+    """
+    array, alloc = xp.ndarray, xp.cuda.alloc
+    device, stream = xp.cuda.runtime.getDevice, xp.cuda.get_current_stream
+    inner = [(v, x.offset) for v, x in plan.places.items() if x.block == "arena"]
+    given = [(v, x.offset) for v, x in plan.places.items() if x.block == "results"]
+    kept: dict[tuple[int, ...], list[Any]] = {}
+    shapes = {v: (types[v].shape, types[v].dtype) for v in plan.places}
+    alone = shapes[given[0][0]] if len(given) == 1 else None
+
+    def of_arena() -> list[Any]:
+        key = threading.get_ident(), device(), stream().ptr
+        if (arrays := kept.get(key)) is None:
+            block = alloc(plan.arena)
+            arrays = [array(*shapes[v], block + offset) for v, offset in inner]
+            if len(kept) >= KEPT:
+                kept.clear()
+            if plan.arena <= KEPT_BYTES:
+                kept[key] = arrays
+        return arrays
+
+    parts = [(*shapes[v], offset) for v, offset in given]
+
+    def blocks() -> tuple[Any, ...]:
+        own = of_arena() if inner else ()
+        if alone is not None:
+            return (*own, array(*alone))
+        if not parts:
+            return tuple(own)
+        block = alloc(plan.results)
+        return (*own, *[array(shape, dtype, block + at) for shape, dtype, at in parts])
+
+    return blocks

@@ -1,0 +1,153 @@
+"""Places of a program's small arrays on a device: in a block for the program, or one for results.
+
+Arrays that live at different times share bytes of the first block. Large arrays have memory of their own, made when a kernel
+fills them: their kernels take longer than an allocation, and a result would keep its neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from fungrad.compile.kernels.fused import Fused
+from fungrad.compile.steps import Call, Control, Free, Schedule, filled_by, read_by
+from fungrad.core.errors import ExprError
+
+ALIGNED = 512
+"""Alignment of places in bytes, as of CuPy's own memory."""
+LARGE = 1 << 20
+"""Bytes from which an array has memory of its own."""
+MOST = 1 << 10
+"""Most arrays that a plan is made for: it compares all with each other."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """The bytes of an array in a block, "arena" or "results", from a first step to a last one."""
+
+    block: str
+    offset: int
+    size: int
+    first: int
+    last: int
+
+    @property
+    def end(self) -> int:
+        """The offset behind it."""
+        return self.offset + self.size
+
+    def meets(self, other: Place) -> bool:
+        """Whether they share bytes at one time."""
+        lives = self.first <= other.last and other.first <= self.last
+        shares = self.offset < other.end and other.offset < self.end
+        return self.block == other.block and lives and shares
+
+    def __str__(self) -> str:
+        return f"{self.block}+{self.offset}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The places of arrays that kernels make, by register, and the sizes of the blocks."""
+
+    places: Mapping[int, Place]
+    arena: int
+    results: int
+
+    def check(self) -> Plan:
+        """Return self if no two arrays share bytes at one time, and all lie within the blocks.
+
+        Raises
+        ------
+        ExprError
+            If they do not.
+        """
+        given = [*self.places.items()]
+        sizes = {"arena": self.arena, "results": self.results}
+        for number, (v, place) in enumerate(given):
+            if place.end > sizes[place.block] or place.offset % ALIGNED:
+                raise ExprError(f"r{v} does not lie in the {place.block}")
+            for w, other in given[:number]:
+                if place.meets(other):
+                    raise ExprError(f"r{v} and r{w} share bytes of the {place.block}")
+        return self
+
+
+def plan_of(steps: Schedule, scratch: Callable[[Fused], int] = lambda _: 0) -> Plan:
+    """Return the places of small arrays that kernels make, but for those in loops and branches.
+
+    Arrays that loops or branches are given have no place, since these may return them. `scratch` returns the bytes that a kernel
+    needs while it runs; their register is the number of all registers plus that of the step.
+    """
+    returned = {result.register for result in steps.results if not result.copied}
+    places: dict[int, Place] = {}
+    results = arena = 0
+    inner = []
+    for life in _planned(steps, scratch):
+        if returned.isdisjoint(life.shown):
+            inner.append(life)
+        else:
+            places[life.register] = Place("results", results, life.size, life.first, life.last)
+            results += life.size
+    for life in sorted(inner, key=lambda life: -life.size):
+        place = Place("arena", 0, life.size, life.first, life.last)
+        while met := [x.end for x in places.values() if x.meets(place)]:
+            place = Place("arena", max(met), life.size, life.first, life.last)
+        places[life.register] = place
+        arena = max(arena, place.end)
+    return Plan(places, arena, results)
+
+
+class _Life:
+    """The life of an array: from the step that fills it to the one that frees all that shows it."""
+
+    def __init__(self, register: int, nbytes: int, first: int, last: int) -> None:
+        self.register = register
+        self.size = -(-nbytes // ALIGNED) * ALIGNED
+        self.first = first
+        self.last = last
+        self.shown = {register}  # by these registers, some time or other
+        self.held = {register}  # and by these now
+        self.planned = True
+
+
+def _planned(steps: Schedule, scratch: Callable[[Fused], int]) -> Iterator[_Life]:
+    """Yield the lives of the arrays that have places: all results of a kernel, or none."""
+    lives = _lives(steps)
+    if len(lives) > MOST:
+        return
+    for number, step in enumerate(steps.steps):
+        if isinstance(step, Call) and isinstance(step.primitive, Fused):
+            given = [lives[v] for v in filled_by(step)]
+            if needed := scratch(step.primitive):
+                given.append(_Life(len(steps.types) + number, needed, number, number))
+            if all(life.planned and 0 < life.size < LARGE for life in given):
+                yield from given
+
+
+def _lives(steps: Schedule) -> dict[int, _Life]:
+    """Return the lives of kernels' results, by register."""
+    lives: dict[int, _Life] = {}
+    owner: dict[int, _Life] = {}
+    for number, step in enumerate(steps.steps):
+        match step:
+            case Free():
+                for life in [owner.pop(v, None) for v in step.registers]:
+                    if life is not None:
+                        life.held.intersection_update(owner)
+                        life.last = life.last if life.held else number
+            case Call(primitive, operands):
+                root = owner.get(operands[0].register) if operands else None
+                for v in filled_by(step):
+                    if isinstance(primitive, Fused):
+                        life = _Life(v, steps.types[v].nbytes, number, len(steps.steps))
+                        lives[v] = owner[v] = life
+                    elif primitive.view and not step.copied and root is not None:
+                        owner[v] = root
+                        root.shown.add(v)
+                        root.held.add(v)
+            case _ if isinstance(step, Control):
+                for v in (*read_by(step), *filled_by(step)):
+                    if v in owner:
+                        owner[v].planned = False
+    return lives
