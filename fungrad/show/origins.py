@@ -12,7 +12,6 @@ from fungrad.extend.packages import api_boundary
 from fungrad.extend.programs import InDerivative, Source, check_callable, describe_source
 from fungrad.extend.trees import leaves_with_paths
 from fungrad.extend.types import type_of
-from fungrad.primitives.elementwise import Elementwise, select
 from fungrad.show.labels import called
 from fungrad.show.running import Path, Run, prepare
 from fungrad.show.tables import Column, Table, counted
@@ -147,12 +146,17 @@ class _Ways:
             yield _step(*inner)
 
 
+def _is_elementwise(primitive: Primitive) -> bool:
+    """Whether a rule for dtypes is all that it has for types, as primitives of each element do."""
+    return hasattr(primitive, "result_dtype")
+
+
 def _followed(made: _Made, shape: tuple[int, ...], index: Index) -> tuple[Any, Index] | None:
     """Return the operand that the number came from, and its place there; None if it was made here."""
     operands = made.operands
     found: list[tuple[int, Any, Index]] = []
-    if isinstance(made.primitive, Elementwise):
-        if made.primitive is select:
+    if _is_elementwise(made.primitive):
+        if made.primitive.name in ("select", "void", "kept"):
             operands = [operands[1 if _at(operands[0], index) else 2]]
         for x in operands:
             kind = _kind(_at(x, index)) if type_of(x).inexact else None
@@ -180,7 +184,7 @@ def _text(x: Any) -> str:
 
 def _step(made: _Made, x: Any, index: Index) -> Step:
     primitive, source = made.primitive, made.source
-    if isinstance(primitive, Elementwise):
+    if _is_elementwise(primitive):
         operands = ", ".join(_text(_at(y, index)) for y in made.operands)
     else:
         operands = ", ".join(map(_described, made.operands))
