@@ -87,9 +87,6 @@ ALLOWED: dict[str, dict[str, str]] = {
     },
     "show.libraries": {"says what is so of the arrays of a library": "core.backend"},
     "show.living": {_COMPILED: "compile.native compile.peak compile.steps"},
-    "show.origins": {
-        "follows one element through primitives of each element": "primitives.elementwise"
-    },
     "show.plain": {"writes what primitives run on a device": "primitives.rounds"},
     "show.running": {_RUN: "compile.flow core.float_warnings core.primitive primitives.cost"},
     "show.scenes": {_LINES: "core.scopes"},
