@@ -168,11 +168,13 @@ def returning_inputs(program: Program, positions: Sequence[int]) -> Program:
 
 
 @memoized
-def transposed_by(program: Program, linear: Sequence[bool], present: Sequence[int]) -> Program:
+def transposed_by(
+    program: Program, linear: Sequence[bool], present: Sequence[int], begun: Sequence[int] = ()
+) -> Program:
     """Return the program backwards.
 
-    It takes the inputs that are not `linear` and the cotangents of the outputs `present`; it returns the
-    cotangents of the linear inputs. It has no effects.
+    It takes the inputs that are not `linear`, the cotangents of the outputs `present`, and those that the inputs `begun`
+    have so far; it returns the cotangents of the linear inputs. It has no effects.
     """
     expr = quiet(program).expr
     types = list(map(tangent_type, expr.input_types))
@@ -180,12 +182,14 @@ def transposed_by(program: Program, linear: Sequence[bool], present: Sequence[in
     wrt = [t for t, flag in zip(types, linear, strict=True) if flag]
 
     def backward(*arguments: Any) -> list[Any]:
-        n = len(known)
+        n, m = len(known), len(known) + len(present)
         values = placed(arguments[:n], known, len(linear))
-        cts = placed(arguments[n:], present, len(expr.outputs))
-        return list(map(or_zeros, pull_back(expr, values, cts), wrt))
+        cts = placed(arguments[n:m], present, len(expr.outputs))
+        so_far = dict(zip(begun, arguments[m:], strict=True))
+        return list(map(or_zeros, pull_back(expr, values, cts, so_far), wrt))
 
     cotangents = [tangent_type(expr.output_types[i]) for i in present]
+    cotangents += [types[i] for i in begun]
     return Program(record_expr("transpose", backward, [*[types[i] for i in known], *cotangents]))
 
 
@@ -195,13 +199,20 @@ def pulled_back(
     ct: Values,
     operands: Values,
     *first: Any,
+    begun: Values = (),
 ) -> list[Any]:
-    """Return the cotangents of operands of a call of programs, which are `transposed_by` these."""
+    """Return the cotangents of operands of a call of programs, which are `transposed_by` these.
+
+    They are added to those that are `begun`, one for each operand: None is zero.
+    """
+    so_far = {i: x for i, x in enumerate(begun) if x is not None}
     linear = [isinstance(x, Linear) for x in operands]
     present = [i for i, c in enumerate(ct) if c is not None]
-    backward = call(tuple([transposed_by(program, linear, present) for program in programs]))
+    backward = call(
+        tuple([transposed_by(program, linear, present, [*so_far]) for program in programs])
+    )
     known = [x for x in operands if not isinstance(x, Linear)]
-    pulled = iter(backward(*first, *known, *[ct[i] for i in present]))
+    pulled = iter(backward(*first, *known, *[ct[i] for i in present], *so_far.values()))
     return [next(pulled) if flag else None for flag in linear]
 
 

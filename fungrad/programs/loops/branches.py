@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from fungrad.compile.flow import Choice
 from fungrad.compile.lower import Program
-from fungrad.core.primitive import Primitive, primitive
+from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.trace import record_expr
 from fungrad.core.types import ArrayType, tangent_type
 from fungrad.primitives.elementwise import Cast, equal, select
@@ -37,10 +37,11 @@ from fungrad.programs.pushing import (
     with_series,
 )
 from fungrad.rewrite.linearize import linearize_expr, or_zeros
+from fungrad.rewrite.transpose import Collecting
 
 
 @primitive
-class Cond(Pushing):
+class Cond(Pushing, Collecting):
     """Run one of `branches`.
 
     The operands are which one, an integer in their range, and what they all take.
@@ -111,9 +112,16 @@ class Cond(Pushing):
             functools.partial(shared(Cond, branches), which), paths, order, moving, alive
         )
 
-    def transpose(self, ct: Any, which: Any, *operands: Any) -> tuple[Any, ...]:
+    def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
+        return self.collect([None] * len(operands), ct, *operands)
+
+    def collects(self, operands: Values) -> list[int]:
+        return [i for i, x in enumerate(operands) if isinstance(x, Linear) and x.shape]
+
+    def collect(self, begun: Values, ct: Any, which: Any, *operands: Any) -> tuple[Any, ...]:
         choice = functools.partial(shared, Cond)
-        return (None, *pulled_back(choice, self.branches, ct, operands, which))
+        pulled = pulled_back(choice, self.branches, ct, operands, which, begun=begun[1:])
+        return (None, *pulled)
 
     def smaller(self, used: Sequence[bool]) -> Pruned:
         parts = trimmed(self.branches, used)
