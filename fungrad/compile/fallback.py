@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from fungrad.core.float_warnings import float_modes, modes_that_call, usual_modes
+from fungrad.core.state import borrow
+
 
 class Rerun(BaseException):
     """A kernel cannot give the result, or its warnings: NumPy's functions are to compute it.
@@ -24,3 +29,12 @@ class Refused(Rerun):
 
 class NotKept(LookupError):
     """A program with kernels is not on disk."""
+
+
+def _rerun(kind: str, flag: int) -> None:
+    raise Rerun
+
+
+borrow(float_modes, usual_modes, lambda: np.geterrcall() is _rerun)
+RERUN_MODES = modes_that_call(_rerun)
+"""Error modes of NumPy's functions between kernels: a warning leads to a rerun."""

@@ -5,6 +5,7 @@ Design: docs/design/20-printing-python.md.
 
 from __future__ import annotations
 
+import time
 import weakref
 from collections.abc import Callable, Hashable, Sequence
 from types import ModuleType
@@ -209,18 +210,20 @@ class Program(Keeper):
             expr = expr or self.expr
             with no_collection():
                 source = python_source(scheduled(expr, donated, borrowed, target))
-            tier.lines = source.text.count("\n")
+            tier.lines, tier.loops = source.text.count("\n"), source.loops
             # What has overwritten its arguments cannot begin anew.
             return self.bound(source, xp, rounds if donated else tier.rounds, calls)
 
         if donated or not target.on_host:
             return tier.function(run())
         if is_quick(self.given):
-            tier.lines = len(self.given.equations)
-            return tier.function(later(run), evaluate=evaluator(without_dead_code(self.given)))
+            tier.lines, tier.loops = len(self.given.equations), False
+            return tier.function(
+                later(run, tier), evaluate=evaluator(without_dead_code(self.given))
+            )
         if (blocks := blocks_of(self.expr)) is None:
             return tier.function(run())
-        return tier.function(later(run), run(blocks, calls=False))
+        return tier.function(later(run, tier), run(blocks, calls=False))
 
     def compile_kernels(self) -> None:
         """Compile the kernels of the functions that run, if there are any, and wait for them."""
@@ -310,13 +313,15 @@ def weakly(program: Program, function: Callable[[Program], T], otherwise: T) -> 
     return call
 
 
-def later(make: Callable[[], Callable[..., list[Any]]]) -> Callable[..., list[Any]]:
-    """Return a function that is made when it is called first."""
+def later(make: Callable[[], Callable[..., list[Any]]], tier: Tier) -> Callable[..., list[Any]]:
+    """Return a function of a tier, made when it is called first, which is no time in calls."""
     made: list[Callable[..., list[Any]]] = []
 
     def run(*arguments: Any) -> list[Any]:
         if not made:
+            start = time.perf_counter()
             made.append(make())  # by two threads at once, it does no harm
+            tier.seconds -= time.perf_counter() - start
         return made[0](*arguments)
 
     return run

@@ -21,17 +21,22 @@ import numpy as np
 
 from fungrad.compile.background import BACKGROUND
 from fungrad.compile.budget import BUDGET
-from fungrad.compile.fallback import Elsewhere, NotKept, Refused, Rerun, Unfit
+from fungrad.compile.fallback import (
+    RERUN_MODES,
+    Elsewhere,
+    NotKept,
+    Refused,
+    Rerun,
+    Unfit,
+)
 from fungrad.compile.interrupts import keeping_interrupts
 from fungrad.core.config import compilation
 from fungrad.core.float_warnings import (
     calling_modes,
     float_modes,
-    modes_that_call,
     usual_modes,
     warnings_given,
 )
-from fungrad.core.state import borrow
 
 Function = Callable[..., list[Any]]
 
@@ -41,6 +46,8 @@ EVALUATED = 8
 """Most evaluated calls before NumPy source is made, which costs about as much as they lose."""
 LONG = 0.02
 """or after how many seconds in them."""
+AGAIN = 1.1
+"""Factor by which that grows before kernels are asked for again, where they were not worth it."""
 GLANCE = 1e-3
 """After about how many seconds a loop looks whether there is machine code of it."""
 BREAK = 1e-4
@@ -86,15 +93,6 @@ class Native(NamedTuple):
 def rounds(n: int | None = None) -> Iterable[Any]:
     """Return the range of a loop of `n` rounds, or an endless one."""
     return itertools.repeat(None) if n is None else range(n)
-
-
-def _rerun(kind: str, flag: int) -> None:
-    raise Rerun
-
-
-borrow(float_modes, usual_modes, lambda: np.geterrcall() is _rerun)
-RERUN_MODES = modes_that_call(_rerun)
-"""Error modes of NumPy's functions between kernels: a warning leads to a rerun."""
 
 
 def _ignores_underflow() -> bool:
@@ -147,10 +145,14 @@ class Tier:
         self.blocks: Function | None = None
         self.calls = 0
         self.seconds = 0.0
+        self.due = 0.0
+        """The seconds in calls after which kernels are asked for next."""
         self.taken = 0.0
         """The seconds for which kernels were asked for."""
         self.lines = 0
         """Of the program that calls NumPy's functions, if it is known."""
+        self.loops = True
+        """Whether Python may run loops of it."""
         self.failures = 0
         self.unfit: set[tuple[Any, ...]] = set()
         """How arguments lie that kernels do not take."""
@@ -204,19 +206,22 @@ class Tier:
 
     def _observed(self, library: Function, arguments: Sequence[Any], may_switch: bool) -> list[Any]:
         """Run the program before there are kernels of it; raise `Switch` where a loop is to begin anew."""
-        thread, begun = threading.get_ident(), _Begun(time.perf_counter(), warnings_given())
-        if may_switch:
-            self._begun[thread] = begun
+        start, thread = time.perf_counter(), 0
+        if may_switch and self.loops:
+            thread = threading.get_ident()
+            self._begun[thread] = _Begun(start, warnings_given())
         try:
             return self._by_library(library, arguments, may_switch)
         finally:
-            self._begun.pop(thread, None)
+            if thread:
+                self._begun.pop(thread, None)
             self.calls += 1  # other threads may count meanwhile
             now = time.perf_counter()
-            self.seconds += now - begun.time
+            self.seconds += now - start
             if self._asked is BACKGROUND.process:
                 self._stand_back(now)
-            elif self.calls >= CALLS or self.seconds >= LONG:
+            elif self.seconds >= self.due and (self.calls >= CALLS or self.seconds >= LONG):
+                self.due = AGAIN * self.seconds
                 self._ask(self.seconds)
 
     def _by_library(self, library: Function, arguments: Sequence[Any], usual: bool) -> list[Any]:
@@ -255,11 +260,7 @@ class Tier:
         if BUDGET.allows(cost, self.jitted or left > SURE * cost):
             self.taken = seconds
             self._asked = BACKGROUND.process  # first: the answer may be that it is not worth it
-            try:
-                BACKGROUND.add(self)  # by two threads at once, it does no harm
-            except BaseException:
-                self._asked = None
-                raise
+            BACKGROUND.add(self)  # by two threads at once, it does no harm
 
     def _is_repaid(self, seconds: float) -> bool:
         """Whether kernels pay for NumPy's functions that take so long."""

@@ -112,3 +112,12 @@ def emitting(body):
         return (~c if c.dtype == bool else c + 1), body(c, *rest)
 
     return lambda x, *rest: fg.lax.scan(lambda c, _: step(c, *rest), x, length=3)
+
+
+def looks_on_disk(tier):
+    """Look whether the kernels of a tier are on disk, if that has not been done; else return False."""
+    if tier.recall is None:
+        return False
+    tier.compile(make=False)
+    tier._asked = None
+    return True

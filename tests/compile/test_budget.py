@@ -17,7 +17,7 @@ from fungrad.compile.targets import host, host_kernels
 from fungrad.compile.worth import share
 from fungrad.core.config import compilation
 from fungrad.lax import fori_loop, scan, while_loop
-from tests.compile.compiling import needs_compiler
+from tests.compile.compiling import looks_on_disk, needs_compiler
 
 X = np.linspace(0.1, 1.0, 10)
 
@@ -70,11 +70,8 @@ def limited(monkeypatch):
     asked, fresh = [], Budget()
 
     def add(tier):
-        if tier.recall is None:
+        if not looks_on_disk(tier):
             asked.append(tier)
-        else:
-            tier.compile(make=False)
-            tier._asked = None
 
     monkeypatch.setattr(tiers, "BUDGET", fresh)
     monkeypatch.setattr(BACKGROUND, "add", add)
@@ -110,6 +107,19 @@ def test_programs_that_run_once_are_not_compiled(limited, monkeypatch):
     assert asked == []
 
 
+def test_calls_ask_seldom(limited, monkeypatch):
+    """Asking takes longer than a call of a small program."""
+    fresh, _ = limited
+    ticking(monkeypatch, 1e-3)
+    fresh.started, fresh.spent, asks = 0.0, 1e9, []
+    monkeypatch.setattr(tiers.Tier, "_ask", lambda self, seconds: asks.append(seconds))
+    f = fg.jit(lambda x: fnp.sin(x) * 2 + x)
+    for _ in range(1000):
+        f(X)
+    assert len(asks) < 80
+    assert all(b > 1.09 * a for a, b in itertools.pairwise(asks))
+
+
 def test_beyond_the_budget_nothing_is_compiled(limited, monkeypatch):
     fresh, asked = limited
     ticking(monkeypatch, 1e-3)
@@ -119,7 +129,8 @@ def test_beyond_the_budget_nothing_is_compiled(limited, monkeypatch):
         f(X)
     assert asked == []
     fresh.spent = 0.0
-    f(X), f(X)  # which looks on the disk, and asks
+    for _ in range(60):  # by a tenth more than so far
+        f(X)
     assert len(asked) == 1
 
 
