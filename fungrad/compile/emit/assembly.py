@@ -7,7 +7,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from fungrad.compile.emit.types import combining, mangled, scalar_type, splat, vector_type
+from fungrad.compile.emit.types import (
+    combining,
+    constrained,
+    mangled,
+    scalar_type,
+    splat,
+    vector_type,
+)
 from fungrad.compile.kernels.operations import COMPARISONS, F4, HALF, DType, Node
 
 _ROUNDED = {
@@ -61,7 +68,8 @@ class Assembly:
 
     def emit(self, text: str) -> str:
         """Add an instruction with a result, whose name is returned."""
-        name = self.name()
+        self.count += 1
+        name = f"%v{self.count}"
         self.lines.append(f"  {name} = {text}")
         return name
 
@@ -202,17 +210,9 @@ class Assembly:
 
         LLVM takes instructions for free of such effects: it leaves them out, or out of lanes that are not chosen.
         """
-        types = [type_] * len(operands)
-        suffix = mangled(type_) if name == "fcmp" else mangled(result)
-        if name == "fptrunc":
-            suffix += f".{mangled(type_)}"
-        full = f"llvm.experimental.constrained.{name}.{suffix}"
-        extra = [*hints, "fpexcept.strict"]
-        declared = ", ".join([*types, *["metadata"] * len(extra)])
-        self.declarations.add(f"declare {result} @{full}({declared})")
-        given = [f"{t} {x}" for t, x in zip(types, operands, strict=True)]
-        arguments = ", ".join([*given, *[f'metadata !"{x}"' for x in extra]])
-        return self.emit(f"call {result} @{full}({arguments}) strictfp")
+        declaration, call = constrained(name, type_, len(operands), result, hints)
+        self.declarations.add(declaration)
+        return self.emit(call.format(*operands))
 
     def compared(self, how: str, dtype: DType, lanes: int, x: str, y: str) -> str:
         """Add a comparison of floating-point numbers that is no invalid operation for NaNs."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import struct
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from fungrad.compile.kernels.operations import PARTS, DType, Node, computed_in
 
 
+@functools.lru_cache(maxsize=1 << 7)
 def scalar_type(dtype: DType, in_memory: bool = False) -> str:
     """Return the name of LLVM's type of an element.
 
@@ -26,6 +28,7 @@ def scalar_type(dtype: DType, in_memory: bool = False) -> str:
     return {4: "float", 8: "double"}[dtype.itemsize]
 
 
+@functools.lru_cache(maxsize=1 << 8)
 def vector_type(dtype: DType, lanes: int, in_memory: bool = False) -> str:
     """Return the name of LLVM's type of so many elements; the parts of complex ones take turns."""
     if dtype.kind == "c":
@@ -34,6 +37,7 @@ def vector_type(dtype: DType, lanes: int, in_memory: bool = False) -> str:
     return name if lanes == 1 else f"<{lanes} x {name}>"
 
 
+@functools.lru_cache(maxsize=1 << 8)
 def mangled(type_: str) -> str:
     """Return how a type is written in the names of intrinsics."""
     for name, short in (
@@ -60,9 +64,13 @@ def literal(value: Any, dtype: DType) -> str:
         return "true" if value else "false"
     if dtype.kind in "iu":
         return str(int(value))
-    with np.errstate(all="ignore"):
-        bits = struct.unpack("<Q", struct.pack("<d", float(value)))[0]
-    return f"0x{bits:016X}"
+    if not isinstance(value, float):
+        with np.errstate(all="ignore"):
+            value = float(value)
+    return f"0x{_WORD.unpack(_DOUBLE.pack(value))[0]:016X}"
+
+
+_WORD, _DOUBLE = struct.Struct("<Q"), struct.Struct("<d")
 
 
 def splat(value: Any, dtype: DType, lanes: int) -> str:
@@ -88,3 +96,18 @@ def combining(node: Node) -> str:
     """Return the operation on two partial results of a reduction."""
     kind = node.operation.removeprefix("reduce_")
     return {"sum": "add", "prod": "mul"}.get(kind, kind)
+
+
+@functools.lru_cache(maxsize=1 << 10)
+def constrained(
+    name: str, type_: str, count: int, result: str, hints: tuple[str, ...]
+) -> tuple[str, str]:
+    """Return the declaration of an intrinsic that sets flags, and a call with places for its operands."""
+    suffix = mangled(type_) if name == "fcmp" else mangled(result)
+    if name == "fptrunc":
+        suffix += f".{mangled(type_)}"
+    full = f"llvm.experimental.constrained.{name}.{suffix}"
+    extra = [*hints, "fpexcept.strict"]
+    declared = ", ".join([*[type_] * count, *["metadata"] * len(extra)])
+    given = ", ".join([*[f"{type_} {{}}"] * count, *[f'metadata !"{x}"' for x in extra]])
+    return f"declare {result} @{full}({declared})", f"call {result} @{full}({given}) strictfp"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -31,13 +32,9 @@ class Access(NamedTuple):
     box: Box = ()
 
     @property
-    def lines(self) -> list[tuple[int | None, int, int, int]]:
+    def lines(self) -> tuple[tuple[int | None, int, int, int], ...]:
         """For each axis of the array: the axis of the index space, start, step, and distance of neighbours."""
-        ndim = self.type.ndim
-        starts = (0,) * ndim if self.starts is None else self.starts
-        steps = (1,) * ndim if self.steps is None else self.steps
-        apart = in_order(self.type.shape) if self.strides is None else self.strides
-        return list(zip(self.axes, starts, steps, apart, strict=True))
+        return _lines(self)
 
     @property
     def origin(self) -> int:
@@ -89,6 +86,15 @@ class Access(NamedTuple):
         return f"{text}{' ' * bool(self.box)}{box_text(self.box)}"
 
 
+@functools.lru_cache(maxsize=1 << 10)
+def _lines(access: Access) -> tuple[tuple[int | None, int, int, int], ...]:
+    ndim = access.type.ndim
+    starts = (0,) * ndim if access.starts is None else access.starts
+    steps = (1,) * ndim if access.steps is None else access.steps
+    apart = in_order(access.type.shape) if access.strides is None else access.strides
+    return tuple(zip(access.axes, starts, steps, apart, strict=True))
+
+
 def is_part(box: Box, space: Shape) -> bool:
     """Whether a box is one of an index space, and not empty."""
     axes = [axis for axis, _, _ in box]
@@ -112,6 +118,7 @@ def inside(box: Box, space: Shape) -> Any:
     return mask
 
 
+@functools.lru_cache(maxsize=1 << 10)
 def in_order(shape: Shape) -> tuple[int, ...]:
     """Return the strides, in elements, of an array in C order."""
     strides, step = [], 1
