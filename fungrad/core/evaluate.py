@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.axes import home
-from fungrad.core.backend import as_result, on_host
+from fungrad.core.backend import on_host
 from fungrad.core.errors import InDerivative, in_derivative
 from fungrad.core.expr import Calling, Equation, Expr
 from fungrad.core.nesting import trace_of
-from fungrad.core.primitive import bind, note_place, run
+from fungrad.core.primitive import bind, compute, run
 from fungrad.core.tracer import Tracer
 from fungrad.core.watch import Watch
 
@@ -67,34 +67,28 @@ def evaluate(expr: Expr, arguments: Iterable[Any], watch: Watch | None = None) -
             source = in_derivative(source, around.backward)
         primitive, inputs, outputs = equation
         operands = list(map(value_of, inputs))
-        if trace is None and not (primitive.effect or primitive.axis_names):
-            if on_numpy and source is not None:  # what `run` comes to
-                try:
-                    results = primitive.impl(np, *operands)
-                except Exception as error:
-                    note_place(error, primitive, source)
-                    raise
-                if primitive.multiple_results:
-                    results = tuple(map(as_result, results))
-                    on_numpy = Tracer not in map(type, results)
-                elif type(results) is np.ndarray and not results.ndim:
-                    results = results[()]
-                else:
-                    on_numpy = type(results) is not Tracer
-            else:
-                results = run(primitive, operands, source)
+        if on_numpy and source is not None and not (primitive.effect or primitive.axis_names):
+            results = compute(primitive, source, np, operands)  # what `run` comes to
+            if not primitive.multiple_results:
+                if type(results) is Tracer:
+                    on_numpy = False
+            elif Tracer in map(type, results):
+                on_numpy = False
+        elif trace is None and not (primitive.effect or primitive.axis_names):
+            results = run(primitive, operands, source)
         elif inputs or trace is None or primitive.effect:
             results = bind(primitive, operands, source)
             on_numpy = False  # it may be of an enclosing trace, as an index along a mapped axis is
         else:
             at = home(primitive.axis_names, trace) or trace
             results = at.record(primitive, (), source)
-        if primitive.multiple_results:
+        if not primitive.multiple_results:
+            if last[v := outputs[0]] >= 0:
+                values[v] = results
+        else:
             for v, result in zip(outputs, results, strict=True):
                 if last[v] >= 0:
                     values[v] = result
-        elif last[v := outputs[0]] >= 0:
-            values[v] = results
         if watch is not None:
             watch.see(number, equation, source, operands, primitive.as_sequence(results))
         for v in inputs:

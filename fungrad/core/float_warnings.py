@@ -14,8 +14,8 @@ import functools
 import sys
 import threading
 import warnings
-from types import FrameType
-from typing import Any
+from types import CodeType, FrameType
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from fungrad.core.errors import InDerivative, Place, Source, line_of, resolve_so
 from fungrad.core.frames import ARRAYS, called_in, is_internal, operator_in, outwards, package_of
 from fungrad.core.state import borrow, holding
 
+Function = TypeVar("Function")
 ORIGINS = "__origins__"
 """Name of a compiled program's global that maps instructions to primitives and their places."""
 
@@ -97,9 +98,8 @@ def _running(frame: FrameType | None) -> tuple[str, Source | None]:
         origins = frame.f_globals.get(ORIGINS)
         if origins is not None:
             origin = origins.at(frame.f_code, frame.f_lasti)
-        elif (frame.f_globals.get("__name__"), frame.f_code.co_name) in _RUNNERS:
-            local = frame.f_locals
-            origin = (local["primitive"], local["source"]) if "primitive" in local else None
+        elif frame.f_code in _runners:
+            origin = tuple([frame.f_locals[name] for name in frame.f_code.co_varnames[:2]])
         elif not is_internal(frame) and package_of(frame) not in ("numpy", "scipy"):
             break
         if origin is not None:
@@ -116,14 +116,13 @@ def _running(frame: FrameType | None) -> tuple[str, Source | None]:
     return name, known
 
 
-_RUNNERS = frozenset(
-    [
-        ("fungrad.core.primitive", "run"),
-        ("fungrad.core.evaluate", "evaluate"),
-        ("fungrad.core.pending", "_run"),
-    ]
-)
-"""Functions that run equations. Local variables of theirs hold the equation and its place."""
+_runners: set[CodeType] = set()
+
+
+def runs_equation(function: Function) -> Function:
+    """Declare a function that runs an equation: its first two arguments are the primitive and its place."""
+    _runners.add(function.__code__)  # type: ignore[attr-defined]
+    return function
 
 
 def _with_calls(function: Any = _warn, **modes: Any) -> contextvars.Context:

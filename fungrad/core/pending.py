@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.backend import as_result, on_host
+from fungrad.core.backend import on_host
 from fungrad.core.config import settings
 from fungrad.core.errors import Source
-from fungrad.core.expr import Calling, Expr
+from fungrad.core.expr import Calling
 from fungrad.core.float_warnings import at_users_lines
-from fungrad.core.primitive import Primitive, bind, note_place
+from fungrad.core.primitive import Primitive, bind, compute
 from fungrad.core.recording import Recording
 from fungrad.core.state import holding
 from fungrad.core.tracer import Tracer, current_trace
@@ -71,14 +71,13 @@ def _run_all(trace: Recording) -> None:
     The results of equations inside calls are kept too, so that a transform which puts them in the
     place of the call finds them known.
     """
-    if not settings.get().watched:
-        _run_plain(trace)
+    watched = settings.get().watched
     while (number := len(trace.known)) < len(trace.equations):
         try:
             if trace.equations[number][0].effect and not trace.turn.claim(number):
                 time.sleep(0.001)
                 continue
-            evaluated = _evaluated(trace, number)
+            evaluated = _evaluated(trace, number, Watch() if watched else None)
         except BaseException:
             trace.turn.release()
             raise
@@ -86,72 +85,27 @@ def _run_all(trace: Recording) -> None:
         trace.known[number : number + 1] = (evaluated,)
 
 
-def _run_plain(trace: Recording) -> None:
-    """Do as `run_pending`, as far as only NumPy's functions have to run, in half the time."""
-    values = trace.values
-    assert values is not None
-    while (number := len(trace.known)) < len(trace.equations):
-        primitive, inputs, outputs = trace.equations[number]
-        source = trace.sources[number]
-        operands = [values[v] for v in inputs]
-        if source is None or not _is_plain(primitive, operands):
-            return
-        if not isinstance(primitive, Calling):
-            known = results = _run(primitive, operands, source)
-            count = 1
-        else:
-            program = primitive.callee
-            if not all(_computes(e.primitive) for e in program.equations):
-                return
-            if not on_host([*program.constants.values()]):
-                return
-            known, results = _run_program(program, operands, source)
-            count = len(program.equations)
-        for v, x in zip(outputs, results, strict=True):
-            values[v] = x
-        trace.known[number : number + 1] = ((count, known),)
-
-
-def _run_program(
-    program: Expr, operands: Sequence[Any], of_call: Source
-) -> tuple[list[Any], list[Any]]:
-    """Run a program of plain primitives on arrays of NumPy; return all that it computes, and its results."""
-    own = dict(zip(program.inputs, operands, strict=True))
-    own.update(program.constants)
-    known: list[Any] = []
-    for (primitive, inputs, outputs), source in program.located():
-        results = _run(primitive, [own[v] for v in inputs], source or of_call)
-        own.update(zip(outputs, results, strict=True))
-        known += results
-    return known, [own[v] for v in program.outputs]
-
-
-def _evaluated(trace: Recording, number: int) -> tuple[int, list[Any]]:
+def _evaluated(trace: Recording, number: int, watch: Watch | None) -> tuple[int, Sequence[Any]]:
     """Run an equation; return its number of equations after inlining, and their results."""
     values = trace.values
     assert values is not None
-    watch = Watch() if settings.get().watched else None
     primitive, inputs, outputs = equation = trace.equations[number]
     source = trace.sources[number]
-    program = primitive.callee if isinstance(primitive, Calling) else None
-    if program is None:
-        operands = [values[v] for v in inputs]
-        known = list(_saved(primitive, operands, source))
+    operands = [values[v] for v in inputs]
+    if not isinstance(primitive, Calling):
+        count, known = 1, _results(primitive, operands, source)
         results = known
         if watch is not None:
-            watch.see(0, equation, source, operands, known)
+            watch.see(0, equation, source, operands, results)
             watch.conclude(outputs)
     else:
-        known = []
-        own = dict(zip(program.inputs, [values[v] for v in inputs], strict=True))
-        own.update(program.constants)
+        program = primitive.callee
+        count, known = len(program.equations), []
+        own = {**dict(zip(program.inputs, operands, strict=True)), **program.constants}
         for n, (step, of_step) in enumerate(program.located()):
             of_step = source if of_step is None else of_step
             operands = [own[v] for v in step.inputs]
-            if of_step is not None and _is_plain(step.primitive, operands):
-                step_results: Sequence[Any] = _run(step.primitive, operands, of_step)
-            else:
-                step_results = _saved(step.primitive, operands, of_step)
+            step_results = _results(step.primitive, operands, of_step)
             own.update(zip(step.outputs, step_results, strict=False))
             known += step_results
             if watch is not None:
@@ -159,31 +113,21 @@ def _evaluated(trace: Recording, number: int) -> tuple[int, list[Any]]:
         if watch is not None:
             watch.conclude(program.outputs)
         results = [own[v] for v in program.outputs]
-    values.update(zip(outputs, results, strict=False))
-    return 1 if program is None else len(program.equations), known
+    for v, x in zip(outputs, results, strict=False):  # there may be more: what is saved
+        values[v] = x
+    return count, known
 
 
-def _computes(primitive: Primitive) -> bool:
-    """Whether a primitive does nothing but compute results, and its derivative needs nothing but these."""
-    return not (primitive.joint_jvp or primitive.effect or primitive.is_collective)
-
-
-def _is_plain(primitive: Primitive, operands: Sequence[Any]) -> bool:
-    """Whether nothing but computing is to be done, with NumPy."""
-    return _computes(primitive) and Tracer not in map(type, operands) and on_host(operands)
-
-
-def _run(primitive: Primitive, operands: Sequence[Any], source: Source) -> list[Any]:
-    """Return the results of a primitive on NumPy arrays: the effect of `bind`, in half the time."""
-    # Where a warning is from is found by the names of the variables `primitive` and `source`.
-    try:
-        results = primitive.impl(np, *operands)
-    except Exception as error:
-        note_place(error, primitive, source)
-        raise
-    if primitive.multiple_results:
-        return [as_result(x) for x in results]
-    return [as_result(results)]
+def _results(primitive: Primitive, operands: Sequence[Any], source: Source | None) -> Sequence[Any]:
+    """Return the results of a primitive, followed by the residuals of its derivative."""
+    if (
+        source is not None
+        and not (primitive.joint_jvp or primitive.effect or primitive.is_collective)
+        and Tracer not in map(type, operands)
+        and on_host(operands)
+    ):  # what `bind` comes to, in half the time
+        return primitive.as_sequence(compute(primitive, source, np, operands))
+    return primitive.as_sequence(bind(primitive.saving or primitive, operands, source))
 
 
 def settle(trace: Recording, called_with: int) -> None:
@@ -209,8 +153,3 @@ def computed(trace: Recording, number: int, operands: Sequence[Any]) -> Sequence
     primitive = trace.equations[number][0]
     with holding(current_trace, None), at_users_lines():
         return primitive.as_sequence(bind(primitive, operands, trace.sources[number]))
-
-
-def _saved(primitive: Primitive, operands: Sequence[Any], source: Source | None) -> Sequence[Any]:
-    """Return the results of a primitive as a sequence, followed by the residuals of its derivative."""
-    return primitive.as_sequence(bind(primitive.saving or primitive, operands, source))

@@ -14,7 +14,7 @@ from fungrad.core.annotations import annotated
 from fungrad.core.axes import home
 from fungrad.core.backend import as_result, with_library
 from fungrad.core.errors import MissingRuleError, Source, describe_source
-from fungrad.core.float_warnings import float_modes, modes_with_calls
+from fungrad.core.float_warnings import float_modes, modes_with_calls, runs_equation
 from fungrad.core.interned import InternedValue, interned_dataclass, interned_family
 from fungrad.core.nesting import GivenUp, tentative
 from fungrad.core.recorder import Recorder
@@ -362,21 +362,19 @@ def perform(
 
 
 def run(primitive: Primitive, operands: Sequence[Any], source: Source | None) -> Any:
-    """Apply a primitive; an error it raises on values names the line that recorded it."""
+    """Apply a primitive: to arrays, with NumPy's warnings at the user's line, else as `bind` does."""
     if Tracer in map(type, operands):
         return bind(primitive, operands, source)
-    try:
-        if (
-            source is None
-            and not primitive.effect
-            and (modes := modes_with_calls()) is not float_modes.get()
-        ):
-            return contextvars.copy_context().run(_execute, modes, primitive, operands)
-        return execute(primitive, operands)
-    except Exception as error:
-        if source is not None:
-            note_place(error, primitive, source)
-        raise
+    if (
+        source is None
+        and not primitive.effect
+        and (modes := modes_with_calls()) is not float_modes.get()
+    ):
+        # In a context of its own, which needs no restoring.
+        context = contextvars.copy_context()
+        context.run(float_modes.set, modes)
+        return context.run(execute, primitive, operands)
+    return execute(primitive, operands, source)
 
 
 def note_place(error: Exception, primitive: Primitive, source: Source) -> None:
@@ -384,15 +382,24 @@ def note_place(error: Exception, primitive: Primitive, source: Source) -> None:
     error.add_note(f"raised by `{primitive}`, from {describe_source(source)}")
 
 
-def _execute(modes: Any, primitive: Primitive, operands: Sequence[Any]) -> Any:
-    """Run a primitive in a context of its own, which needs no restoring."""
-    float_modes.set(modes)
-    return execute(primitive, operands)
+def execute(primitive: Primitive, operands: Sequence[Any], source: Source | None = None) -> Any:
+    """Run a primitive on arrays of their own library."""
+    xp, *on_library = with_library(operands)
+    return compute(primitive, source, xp, on_library)
 
 
-def execute(primitive: Primitive, operands: Sequence[Any]) -> Any:
-    """Run a primitive on arrays. 0-d NumPy results become scalars, as NumPy's functions give."""
-    result = primitive.impl(*with_library(operands))
+@runs_equation
+def compute(primitive: Primitive, source: Source | None, xp: Any, operands: Sequence[Any]) -> Any:
+    """Run a primitive on arrays of the library `xp`: the one place where equations are computed.
+
+    0-d NumPy results become scalars, as NumPy's functions give. An error names the line that recorded the equation.
+    """
+    try:
+        result = primitive.impl(xp, *operands)
+    except Exception as error:
+        if source is not None:
+            note_place(error, primitive, source)
+        raise
     if primitive.multiple_results:
         return tuple([as_result(x) for x in result])
     return result[()] if type(result) is np.ndarray and not result.ndim else result

@@ -80,7 +80,7 @@ class Recording:
     captures: dict[int, Any]
     constants: dict[int, Any]
     values: dict[int, Any] | None
-    known: list[tuple[int, list[Any]]]
+    known: list[tuple[int, Sequence[Any]]]
     still: frozenset[int]
     late: frozenset[int]
     failed: Exception | None

@@ -13,25 +13,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fungrad.core.backend import as_result
-from fungrad.core.errors import Source, in_derivative
-from fungrad.core.expr import Calling, Cut, Equation, Expr
-from fungrad.core.primitive import note_place
+from fungrad.core.errors import in_derivative
+from fungrad.core.expr import Calling, Cut, Expr
+from fungrad.core.primitive import compute, note_place
 from fungrad.core.types import ArrayType, tangent_type
 from fungrad.primitives.shaping import full
 from fungrad.rewrite.linearize import or_zeros
 from fungrad.rewrite.selection import reached, selecting
+from fungrad.rewrite.transpose import Cotangents, Step
 
 if TYPE_CHECKING:
     from fungrad.rewrite.masks import Masks
-
-Step = tuple[Equation, Source | None, tuple[bool, ...], "Whole | None"]
-"""A step to go back: equation, place, operands that get cotangents, and saved state.
-
-The saved state is that of a call with its own gradient, else None.
-
-Of a call that is differentiated as a whole, what that takes.
-"""
 
 
 class Whole(NamedTuple):
@@ -40,15 +32,16 @@ class Whole(NamedTuple):
     cut: Cut
     needed: Sequence[Any]
 
-    def pull(self, ct: Any) -> list[Any]:
-        """Return the cotangents of the operands."""
+    def pull(self, given: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+        """Return the cotangents of the operands, given that of the result."""
         cut = self.cut
-        cotangents = iter(() if cut.backward is None else cut.backward.impl(np, *self.needed, ct))
+        backward, operands = cut.backward, [*self.needed, *given]
+        cotangents = iter(() if backward is None else compute(backward, None, np, operands))
         return [next(cotangents) if reached else None for reached in cut.reached]
 
 
 Pull = Callable[..., Sequence[Any]]
-"""Signature of `reverse.pulled`, but with operand and result types in place of a derivative."""
+"""Signature of `reverse.pulled`, and the types of operands and results at the end."""
 
 
 def gradient_at_once(
@@ -74,41 +67,35 @@ def gradient_at_once(
     for v in by:
         moving[v] = True
     steps = _forward(expr, values, moving, done)
-    cts: list[Any] = [None] * len(types)
+    cts = _OfArrays(values, types, pull, selecting(expr, moving.__getitem__, values))
     if moving[first]:
-        cts[first] = full(tangent_type(types[first]), 1)
-    masks = selecting(expr, moving.__getitem__, values)
-    _backward(values, types, steps, cts, pull, masks)
-    gradient = [or_zeros(cts[v], tangent_type(types[v])) for v in by]
+        cts.known[first] = full(tangent_type(types[first]), 1)
+    cts.pull_through(steps)
+    gradient = [or_zeros(cts.known[v], tangent_type(types[v])) for v in by]
     return [values[v] for v in expr.outputs[skip:]] + gradient
 
 
 def _forward(expr: Expr, values: list[Any], moving: list[bool], done: int) -> list[Step]:
     """Run the equations after the first `done`; return the steps to go back, and mark `moving` variables."""
     steps: list[Step] = []
-    types = expr.types
+    types, value_of, moves = expr.types, values.__getitem__, moving.__getitem__
     for number, (equation, source) in enumerate(expr.located()):
         primitive, inputs, outputs = equation
-        flags = tuple([moving[v] for v in inputs])
+        flags = tuple(map(moves, inputs))
         whole = None
         if number >= done:
-            operands = [values[v] for v in inputs]
-            try:
-                if isinstance(primitive, Calling) and True in flags:
-                    cut = primitive.cut(flags)
-                    results, *kept = cut.forward.impl(np, *operands)
-                    whole = Whole(cut, [*[operands[i] for i in cut.needed], *kept])
-                else:
-                    results = primitive.impl(np, *operands)
-            except Exception as error:
-                if source is not None:
-                    note_place(error, primitive, source)
-                raise
+            operands = list(map(value_of, inputs))
+            if isinstance(primitive, Calling) and True in flags:
+                cut = primitive.cut(flags)
+                results, *kept = compute(cut.forward, source, np, operands)
+                whole = Whole(cut, [*[operands[i] for i in cut.needed], *kept])
+            else:
+                results = compute(primitive, source, np, operands)
             if not primitive.multiple_results:
-                values[outputs[0]] = as_result(results)
+                values[outputs[0]] = results
             else:
                 for v, x in zip(outputs, results, strict=True):
-                    values[v] = as_result(x)
+                    values[v] = x
         if True in flags and primitive.differentiable:
             for v in reached(equation, flags, types):
                 moving[v] = True
@@ -116,60 +103,52 @@ def _forward(expr: Expr, values: list[Any], moving: list[bool], done: int) -> li
     return steps
 
 
-def _backward(
-    values: Sequence[Any],
-    types: Sequence[ArrayType],
-    steps: Sequence[Step],
-    cts: list[Any],
-    pull: Pull,
-    masks: Masks | None,
-) -> None:
-    """Pull cotangents back, step by step; `cts` holds those of all variables, and None is zero."""
-    own: set[int] = set()  # the variables of which the cotangent is an array made here
-    for (primitive, inputs, outputs), recorded, flags, whole in reversed(steps):
-        given = [cts[v] for v in outputs]
-        if all(ct is None for ct in given):
-            continue
-        for v in outputs:
-            cts[v] = None
-        operands = [values[v] for v in inputs]
-        if masks is not None and len(outputs) == 1:
-            given = [masks.enter(outputs[0], given[0])]
-        cut = masks is not None and masks.cut(outputs[0])
+class _OfArrays(Cotangents):
+    """Cotangents that are arrays; sums are computed in place once their first term is nobody else's."""
+
+    def __init__(
+        self,
+        values: Sequence[Any],
+        types: Sequence[ArrayType],
+        pull: Pull,
+        masks: Masks | None,
+    ) -> None:
+        super().__init__(len(values), masks)
+        self.values, self.types, self.pull = values, types, pull
+        self.own: set[int] = set()  # the variables of which the cotangent is an array made here
+
+    def pulled(self, step: Step, given: Sequence[Any]) -> Sequence[Any]:
+        (primitive, inputs, outputs), source, flags, whole = step
+        value_of = self.values.__getitem__
+        operands = list(map(value_of, inputs))
+        cut = self.masks is not None and self.masks.cut(outputs[0])
         if primitive.takes_elements and flags[0] and not cut:
-            primitive.add_to_taken(_own(cts, inputs[0], operands[0], own), given[0], *operands[1:])
-            continue
+            total = self._own(inputs[0], operands[0])
+            primitive.add_to_taken(total, given[0], *operands[1:])
+            return (None,) * len(inputs)
         try:
             if whole is not None:
-                in_cts: Sequence[Any] = whole.pull(given[0])
-            else:
-                results = [values[v] for v in outputs]
-                of = tuple([types[v] for v in (*inputs, *outputs)])
-                in_cts = pull(primitive, recorded, given, flags, results, operands, of)
+                return whole.pull(given, flags)  # type: ignore[no-any-return]
+            types = tuple(map(self.types.__getitem__, (*inputs, *outputs)))
+            results = list(map(value_of, outputs))
+            return self.pull(primitive, source, given, flags, results, operands, types)
         except Exception as error:
-            note_place(error, primitive, in_derivative(recorded, backward=True))
+            note_place(error, primitive, in_derivative(source, backward=True))
             raise
-        if masks is not None and len(outputs) == 1:
-            in_cts = masks.leave(outputs[0], in_cts)
-        # From the last operand to the first, as a sum of tangents is transposed.
-        for v, ct, moves in zip(inputs[::-1], in_cts[::-1], flags[::-1], strict=True):
-            if ct is None or not moves:
-                continue
-            known = cts[v]
-            if known is None:
-                cts[v] = ct
-            elif v in own:
-                np.add(known, ct, known)
-            else:
-                cts[v] = known = np.add(known, ct)
-                if type(known) is np.ndarray:
-                    own.add(v)
 
+    def plus(self, variable: int, first: Any, second: Any) -> Any:
+        if variable in self.own:
+            return np.add(first, second, first)
+        total = np.add(first, second)
+        if type(total) is np.ndarray:
+            self.own.add(variable)
+        return total
 
-def _own(cts: list[Any], variable: int, operand: Any, own: set[int]) -> Any:
-    """Return the cotangent of a variable, whose value is `operand`, as an array to add to."""
-    if variable not in own:
-        ct = cts[variable]
-        cts[variable] = np.zeros(operand.shape, operand.dtype) if ct is None else ct.copy()
-        own.add(variable)
-    return cts[variable]
+    def _own(self, variable: int, operand: Any) -> Any:
+        """Return the cotangent of a variable, whose value is `operand`, as an array to add to."""
+        if variable not in self.own:
+            ct = self.known[variable]
+            ct = np.zeros(operand.shape, operand.dtype) if ct is None else ct.copy()
+            self.known[variable] = ct
+            self.own.add(variable)
+        return self.known[variable]

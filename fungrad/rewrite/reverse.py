@@ -14,15 +14,14 @@ from fungrad.core.config import check_exprs
 from fungrad.core.errors import Source, in_derivative
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.location import locate
-from fungrad.core.primitive import Primitive, bind
+from fungrad.core.primitive import Primitive
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer, new_tracer
 from fungrad.core.types import tangent_type, type_of
-from fungrad.primitives.elementwise import add
 from fungrad.primitives.shaping import full
 from fungrad.rewrite.linearize import or_zeros, results_to_know, split
 from fungrad.rewrite.selection import reached, selecting
-from fungrad.rewrite.transpose import pull_back
+from fungrad.rewrite.transpose import InPlaces, Step, pull_back
 
 if TYPE_CHECKING:
     from fungrad.rewrite.masks import Masks
@@ -35,13 +34,11 @@ class Derivative(NamedTuple):
     residuals: Sequence[Any]
     moving: Sequence[int]
 
-
-class Step(NamedTuple):
-    """An equation that cotangents are pulled back through."""
-
-    equation: Equation
-    source: Source | None
-    derivative: Derivative | None  # None if it is not needed before a cotangent arrives
+    def pull(self, given: Sequence[Any], flags: Sequence[bool]) -> Sequence[Any]:
+        """Return the cotangents of the operands in `flags`, given those of the results."""
+        arguments = [*self.residuals, *[None] * sum(flags)]
+        linears = iter(pull_back(self.linear, arguments, [given[i] for i in self.moving]))
+        return [next(linears) if moves else None for moves in flags]
 
 
 def grad_expr(
@@ -56,11 +53,11 @@ def grad_expr(
     types, first = expr.types, expr.outputs[0]
     with Trace("grad", bake=True, rewriting=True) as trace:
         values, steps, moving = _forward(trace, expr, by, done)
-        cts: list[Any] = [None] * len(types)
+        cts = _OfResults(values, selecting(expr, moving.__contains__, values))
         if first in moving:
-            cts[first] = full(tangent_type(types[first]), 1)
-        _backward(values, steps, moving, cts, selecting(expr, moving.__contains__, values))
-        gradient = [or_zeros(cts[v], tangent_type(types[v])) for v in by]
+            cts.known[first] = full(tangent_type(types[first]), 1)
+        cts.pull_through(steps)
+        gradient = [or_zeros(cts.known[v], tangent_type(types[v])) for v in by]
         results = [values[v] for v in expr.outputs[skip:]] + gradient + [values[v] for v in more]
         program = trace.expr_of(results)
     return program.check() if check_exprs.get() else program
@@ -81,7 +78,7 @@ def _forward(
     values = [new_tracer(trace, v, type_) for v, type_ in enumerate(types)]
     replaced = False  # whether an equation is not taken over as it is
     moving = set(by)
-    steps = []
+    steps: list[Step] = []
     for number, (equation, source) in enumerate(expr.located()):
         primitive, inputs, outputs = equation
         results: Sequence[Any] | None = None
@@ -101,7 +98,7 @@ def _forward(
                 moving.update([outputs[i] for i in derivative.moving])
             else:
                 moving.update(reached(equation, flags, types))
-            steps.append(Step(equation, source, derivative))
+            steps.append((equation, source, flags, derivative))
         if results is None:
             if replaced:
                 inputs = tuple([values[v]._variable for v in inputs])
@@ -115,36 +112,20 @@ def _forward(
     return values, steps, moving
 
 
-def _backward(
-    values: Sequence[Tracer],
-    steps: Sequence[Step],
-    moving: set[int],
-    cts: list[Any],
-    masks: Masks | None,
-) -> None:
-    """Pull cotangents back, step by step; `cts` holds those of all variables, and None is zero."""
-    place, last = in_derivative(None, backward=True), None  # of the step before: often the same
-    for (primitive, inputs, outputs), source, derivative in reversed(steps):
-        given = [cts[v] for v in outputs]
-        if all(ct is None for ct in given):  # an array is compared element by element
-            continue
-        for v in outputs:
-            cts[v] = None
-        if source is not last:
-            place, last = in_derivative(source, backward=True), source
-        locate(place)
-        flags = [v in moving for v in inputs]
-        operands, results = [values[v] for v in inputs], [values[v] for v in outputs]
-        if masks is not None and len(outputs) == 1:
-            given = [masks.enter(outputs[0], given[0])]
-        in_cts = pulled(primitive, source, given, flags, results, operands, derivative)
-        if masks is not None and len(outputs) == 1:
-            in_cts = masks.leave(outputs[0], in_cts)
-        # From the last operand to the first, as a sum of tangents is transposed.
-        for v, ct, moves in zip(inputs[::-1], in_cts[::-1], flags[::-1], strict=True):
-            if ct is not None and moves:
-                known = cts[v]
-                cts[v] = ct if known is None else bind(add, (known, ct))
+class _OfResults(InPlaces):
+    """Cotangents of the variables of a recorded program, whose `values` are traced."""
+
+    def __init__(self, values: Sequence[Tracer], masks: Masks | None) -> None:
+        super().__init__(len(values), masks)
+        self.values = values
+
+    def pulled(self, step: Step, given: Sequence[Any]) -> Sequence[Any]:
+        (primitive, inputs, outputs), source, flags, derivative = step
+        self.locate(source)
+        if derivative is not None:  # made with the results
+            return derivative.pull(given, flags)  # type: ignore[no-any-return]
+        operands, results = [self.values[v] for v in inputs], [self.values[v] for v in outputs]
+        return pulled(primitive, source, given, flags, results, operands)
 
 
 def pulled(
@@ -154,22 +135,14 @@ def pulled(
     flags: Sequence[bool],
     results: Sequence[Any],
     operands: Sequence[Any],
-    derivative: Derivative | None = None,
 ) -> Sequence[Any]:
-    """Return the cotangents of the operands in `flags`, by the primitive's rule or by transposing.
-
-    The transposed derivative is the one made with the results, or that of the equation by itself.
-    """
-    if derivative is None:
-        if not primitive.multiple_results:
-            cotangents = primitive.pull(given[0], flags, results[0], operands)
-            if cotangents is not None:
-                return cotangents
-        _, derivative = _linearized(primitive, source, flags, operands, results)
-    linear, residuals, moving = derivative
-    arguments = [*residuals, *[None] * sum(flags)]
-    linears = iter(pull_back(linear, arguments, [given[i] for i in moving]))
-    return [next(linears) if moves else None for moves in flags]
+    """Return the cotangents of the operands in `flags`, by the primitive's rule or by transposing."""
+    if not primitive.multiple_results:
+        cotangents = primitive.pull(given[0], flags, results[0], operands)
+        if cotangents is not None:
+            return cotangents
+    _, derivative = _linearized(primitive, source, flags, operands, results)
+    return derivative.pull(given, flags)
 
 
 class Joint(NamedTuple):
@@ -203,19 +176,19 @@ def joint_expr(expr: Expr, flags: Sequence[bool]) -> Joint:
         by = [v for v, moves in zip(expr.inputs, flags, strict=True) if moves]
         values, steps, moving = _forward(trace, expr, by, 0)
         count = len(trace.equations)
-        cts: list[Any] = [None] * len(types)
+        cts = _OfResults(values, selecting(expr, moving.__contains__, values))
         seeds: dict[int, int] = {}
         for v in dict.fromkeys(expr.outputs):
             if types[v].inexact:
                 ct = trace.new_input(tangent_type(types[v]))
                 seeds[v] = ct._variable
-                cts[v] = ct if v in moving else None
+                cts.known[v] = ct if v in moving else None
         origins: list[Source | None] = []
-        masks = selecting(expr, moving.__contains__, values)
         for step in reversed(steps):
-            _backward(values, [step], moving, cts, masks)
-            origins += [step.source] * (len(trace.equations) - count - len(origins))
-        input_cts = [cts[v] if moves else None for v, moves in zip(expr.inputs, flags, strict=True)]
+            cts.pull_through([step])
+            origins += [step[1]] * (len(trace.equations) - count - len(origins))
+        given = zip(expr.inputs, flags, strict=True)
+        input_cts = [cts.known[v] if moves else None for v, moves in given]
         results = [*[values[v] for v in expr.outputs], *[x for x in input_cts if x is not None]]
         program = trace.expr_of(results)
     if check_exprs.get():

@@ -9,9 +9,9 @@ import dataclasses
 import itertools
 import operator
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from fungrad.core.errors import in_derivative
+from fungrad.core.errors import Source, in_derivative
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.location import locate
 from fungrad.core.primitive import Linear, Primitive, bind
@@ -20,6 +20,9 @@ from fungrad.core.types import ArrayType, tangent_type
 from fungrad.primitives.elementwise import add
 from fungrad.rewrite.linearize import or_zeros
 from fungrad.rewrite.selection import selecting
+
+if TYPE_CHECKING:
+    from fungrad.rewrite.masks import Masks
 
 
 class Collecting(Primitive):
@@ -64,11 +67,12 @@ def pull_back(
     for v, x in zip(expr.inputs, arguments, strict=True):
         values[v], linear[v] = x, x is None
     is_linear = linear.__getitem__
-    backward = []
+    steps: list[Step] = []
     for equation, source in expr.located():
         primitive, inputs, outputs = equation
-        if True in map(is_linear, inputs):
-            backward.append((equation, source))
+        flags = tuple(map(is_linear, inputs))
+        if True in flags:
+            steps.append((equation, source, flags, None))
             for v in outputs:
                 linear[v] = True
         else:
@@ -80,71 +84,116 @@ def pull_back(
     standing: dict[ArrayType, Linear] = {type_: Linear(type_) for type_ in set(types)}
     for v in itertools.compress(range(len(types)), linear):
         values[v] = standing[types[v]]
-    cts = _Cotangents(values, linear, {expr.inputs[i]: x for i, x in (begun or {}).items()})
-    cts.add(expr.outputs, cotangents)
-    masks = selecting(expr, is_linear, values)
-    place, last = in_derivative(None, backward=True), None  # of the equation before: often the same
-    for (primitive, inputs, outputs), source in reversed(backward):
-        given = [cts.known[v] for v in outputs]
-        if all(ct is None for ct in given):  # an array is compared element by element
-            continue
-        for v in outputs:
-            cts.known[v] = None
-        if source is not last:
-            place, last = in_derivative(source, backward=True), source
-        locate(place)
-        if primitive.multilinear and sum(map(is_linear, inputs)) > 1:
-            raise primitive.missing(
-                "transpose"
-            )  # linear in each operand, but not in several at once
-        if masks is not None and len(outputs) == 1:
-            given = [masks.enter(outputs[0], given[0])]
-        terms = cts.pulled(primitive, primitive.from_sequence(given), inputs)
-        if masks is not None and len(outputs) == 1:
-            terms = masks.leave(outputs[0], terms)
-        cts.add(inputs, terms)
+    first = {expr.inputs[i]: x for i, x in (begun or {}).items()}
+    cts = _OfLinear(values, first, selecting(expr, is_linear, values))
+    for v, ct in zip(expr.outputs, cts.begin(expr.outputs, cotangents), strict=True):
+        if ct is not None and linear[v]:
+            cts.known[v] = ct if cts.known[v] is None else cts.plus(v, cts.known[v], ct)
+    cts.pull_through(steps)
     for v, x in cts.begun.items():
         cts.known[v] = x
     return [cts.known[v] for v, x in zip(expr.inputs, arguments, strict=True) if x is None]
 
 
-class _Cotangents:
-    """Those of a program's variables so far: None is zero.
+Step: TypeAlias = tuple[Equation, Source | None, Sequence[bool], Any]
+"""An equation to go back through, its place, which operands get a cotangent, and its derivative, if made before."""
 
-    `values` has what is known of variables, and what stands for those that are `linear`; `begun` what some are to begin with.
+
+class Cotangents:
+    """The cotangents of a program's variables so far, and the one loop that pulls them back. None is zero.
+
+    Subclasses say how an equation pulls them back (`pulled`), and how two are added (`plus`).
     """
 
-    def __init__(
-        self, values: Sequence[Any], linear: Sequence[bool], begun: dict[int, Any]
-    ) -> None:
-        self.values, self.linear, self.begun = values, linear, begun
-        self.known: list[Any] = [None] * len(values)
+    def __init__(self, count: int, masks: Masks | None) -> None:
+        self.known: list[Any] = [None] * count
+        self.masks = masks  # of selections, which cotangents do not pass
 
-    def add(self, variables: Sequence[int], terms: Sequence[Any]) -> None:
-        """Add terms, where variables are linear."""
-        known, linear, begun = self.known, self.linear, self.begun
-        for v, ct in zip(variables, terms, strict=True):
-            if ct is not None and linear[v]:
-                first = known[v]
-                if first is None and begun:
-                    first = begun.pop(v, None)
-                known[v] = ct if first is None else bind(add, (first, ct))
+    def pull_through(self, steps: Sequence[Step]) -> None:
+        """Pull cotangents back, from the last step to the first."""
+        known, masks = self.known, self.masks
+        for step in reversed(steps):
+            (_, inputs, outputs), source, flags, _ = step
+            given = list(map(known.__getitem__, outputs))
+            for ct in given:  # an array would be compared element by element
+                if ct is not None:
+                    break
+            else:
+                continue
+            for v in outputs:
+                known[v] = None
+            if masks is None or len(outputs) > 1:
+                terms = self.pulled(step, given)
+            else:
+                self.locate(source)
+                terms = self.pulled(step, [masks.enter(outputs[0], given[0])])
+                terms = masks.leave(outputs[0], terms)
+            # From the last operand to the first, as a sum of tangents is transposed.
+            for v, ct, moves in zip(inputs[::-1], terms[::-1], flags[::-1], strict=True):
+                if ct is not None and moves:
+                    first = known[v]
+                    known[v] = ct if first is None else self.plus(v, first, ct)
 
-    def pulled(self, primitive: Primitive, ct: Any, inputs: Sequence[int]) -> Sequence[Any]:
-        """Return the cotangents of operands from those of results.
+    def locate(self, source: Source | None) -> None:
+        """Record from here on as the derivative of what was recorded at `source`, if this records."""
+
+    def plus(self, variable: int, first: Any, second: Any) -> Any:
+        """Return the sum of two cotangents of a variable."""
+        return bind(add, (first, second))
+
+    def pulled(self, step: Step, given: Sequence[Any]) -> Sequence[Any]:
+        """Return the cotangents of a step's operands, given those of its results."""
+        raise NotImplementedError
+
+
+class InPlaces(Cotangents):
+    """Cotangents that are traced: each step is located at its equation's line, in the backward pass."""
+
+    _place, _source = in_derivative(None, backward=True), None
+
+    def locate(self, source: Source | None) -> None:
+        if source is not self._source:  # often that of the step before
+            self._place, self._source = in_derivative(source, backward=True), source
+        locate(self._place)
+
+
+class _OfLinear(InPlaces):
+    """Cotangents of the variables of a linear program.
+
+    `values` has what is known of variables, and what stands for those that are linear; `begun` what some are to begin with.
+    """
+
+    def __init__(self, values: Sequence[Any], begun: dict[int, Any], masks: Masks | None) -> None:
+        super().__init__(len(values), masks)
+        self.values, self.begun = values, begun
+
+    def begin(self, variables: Sequence[int], terms: Sequence[Any]) -> Sequence[Any]:
+        """Return the terms to add to the cotangents of variables, and begin these as they are to."""
+        if self.begun:
+            for v, ct in zip(variables, terms, strict=True):
+                if ct is not None and self.known[v] is None:
+                    self.known[v] = self.begun.pop(v, None)
+        return terms
+
+    def pulled(self, step: Step, given: Sequence[Any]) -> Sequence[Any]:
+        """Return the cotangents of operands by the rule `transpose`.
 
         A `Collecting` primitive also gets the cotangents so far of some operands, and adds to them.
         """
-        operands = list(map(self.values.__getitem__, inputs))
+        (primitive, inputs, _), source, flags, _ = step
+        self.locate(source)
+        if primitive.multilinear and sum(flags) > 1:  # linear in each, not in several at once
+            raise primitive.missing("transpose")
+        ct, operands = primitive.from_sequence(given), [self.values[v] for v in inputs]
         if not isinstance(primitive, Collecting):
-            return primitive.transpose(ct, *operands)
+            return self.begin(inputs, primitive.transpose(ct, *operands))
         so_far: list[Any] = [None] * len(inputs)
         for i in primitive.collects(operands):
             v = inputs[i]
             so_far[i], self.known[v] = self.known[v], None
             if so_far[i] is None:
                 so_far[i] = self.begun.pop(v, None)
-        return primitive.collect(so_far, ct, *operands)
+        return self.begin(inputs, primitive.collect(so_far, ct, *operands))
 
 
 def apart(expr: Expr, linear: Sequence[bool]) -> Expr:

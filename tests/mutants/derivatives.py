@@ -56,7 +56,7 @@ MUTANTS = (
     Mutant(
         "transpose-term-lost",
         "fungrad/rewrite/transpose.py",
-        "known[v] = ct if first is None else bind(add, (first, ct))",
+        "known[v] = ct if first is None else self.plus(v, first, ct)",
         "known[v] = ct",
         "of the cotangents of a variable that is read twice the last one alone is kept",
         ("tests/transforms/test_autodiff.py", "tests/test_primitives.py"),
@@ -64,17 +64,17 @@ MUTANTS = (
     Mutant(
         "at-once-cotangent-overwritten",
         "fungrad/rewrite/at_once.py",
-        "                cts[v] = known = np.add(known, ct)\n",
-        "                cts[v] = known = np.add(known, ct, np.asarray(known))\n",
+        "total = np.add(first, second)",
+        "total = np.add(first, second, np.asarray(first))",
         "a cotangent that several variables share is added to in place",
         ("tests/transforms/test_at_once.py", "tests/transforms/test_grad.py"),
     ),
     Mutant(
         "reverse-term-lost",
-        "fungrad/rewrite/reverse.py",
-        "cts[v] = ct if known is None else bind(add, (known, ct))",
-        "cts[v] = ct if known is None else known",
-        "of the terms of a gradient the first alone is kept, where the program of the gradient is made",
+        "fungrad/rewrite/transpose.py",
+        "return bind(add, (first, second))",
+        "return first",
+        "of the terms of a cotangent the first alone is kept, where the program of a gradient is made",
         ("tests/transforms/test_grad.py",),
     ),
     Mutant(
