@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.core.errors import ConcretizationError
+from fungrad.core.mode import VALUES
 from fungrad.core.nesting import trace_of
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer, known_value
@@ -200,7 +201,7 @@ def describe(case):
 
 def read(x, key):
     """Index a tracer of `x` and return the value and the number of equations."""
-    with Trace("t", with_values=True) as trace:
+    with Trace("t", VALUES) as trace:
         result = getitem(trace.new_input(type_of(x), x), key)
         assert trace_of((result,)) is trace
         value = known_value(result)
@@ -211,7 +212,7 @@ def read(x, key):
 def write(x, key, values, kind="set", **options):
     """Return what writing gives, on tracers of `x` and `values`; `x` must not change."""
     before = np.array(x)
-    with Trace("t", with_values=True) as trace:
+    with Trace("t", VALUES) as trace:
         if isinstance(values, np.ndarray):
             values = trace.new_input(type_of(values), values)
         new = setitem_functional(trace.new_input(type_of(x), x), key, values, kind, **options)
@@ -285,7 +286,7 @@ def test_tracers_in_the_key(case):
     x = sample(SHAPES[n])
     expected = x[key]
     values = sample(expected.shape, seed=1)
-    with Trace("t", with_values=True) as trace:
+    with Trace("t", VALUES) as trace:
         t = trace.new_input(type_of(x), x)
         key = traced_key(key, trace)
         same(known_value(getitem(t, key)), expected)
@@ -401,7 +402,7 @@ def test_errors_are_numpys(key):
 @pytest.mark.parametrize("index", [I([0, 3]), I(3), I([[-4]])], ids=str)
 def test_traced_indices_are_checked_when_they_are_used(index):
     x = sample((3, 4))
-    with Trace("t", with_values=True) as trace:
+    with Trace("t", VALUES) as trace:
         key = trace.new_input(type_of(index), index)
         element = getitem(trace.new_input(type_of(x), x), key)
         with pytest.raises(IndexError, match="is out of bounds for axis 0 with size 3"):
@@ -473,13 +474,13 @@ def test_unique_indices():
     for kind in SETTABLE:
         values = sample((3, 2), seed=1) * 2
         same(write(x, key, values, kind, unique=True), written(x, key, values, kind))
-    with Trace("t", with_values=True) as trace:
+    with Trace("t", VALUES) as trace:
         same(known_value(getitem(trace.new_input(type_of(x), x), key, unique=True)), x[key])
 
 
 def test_tracers_in_a_list():
     x = sample((5,))
-    with Trace("t", with_values=True) as trace:
+    with Trace("t", VALUES) as trace:
         t = trace.new_input(type_of(x), x)
         i, j = (trace.new_input(type_of(n), n) for n in (3, np.int64(-1)))
         same(known_value(getitem(t, [i, j, 0])), x[[3, -1, 0]])
@@ -605,7 +606,7 @@ def test_nan_elsewhere_does_not_spoil_the_derivative():
 def test_a_store_is_one_equation(key):
     x = sample((3, 4))
     values = np.asarray(sample((), seed=1) if np.ndim(x[key]) == 0 else sample(x[key].shape))
-    with Trace("t", with_values=True) as trace:
+    with Trace("t", VALUES) as trace:
         old, new = (trace.new_input(type_of(a), a) for a in (x, values))
         setitem_functional(old, key, new)
         assert len(trace.equations) == 1

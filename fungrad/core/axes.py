@@ -82,6 +82,6 @@ def home(names: frozenset[Hashable], top: Recorder | None) -> Recorder | None:
     if not names:
         return top
     trace = current_trace.get()
-    if trace is None or not trace.rewriting:
+    if trace is None or not trace.mode.rewriting:
         trace = max([named_axis(name).trace for name in names], key=lambda t: t.level)
     return trace if top is None or trace.level > top.level else top

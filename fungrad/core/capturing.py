@@ -9,56 +9,35 @@ from __future__ import annotations
 
 from _thread import get_ident
 from collections.abc import Hashable
-from types import MappingProxyType, ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
 
-from fungrad.core.backend import Target
 from fungrad.core.constants import Constants
+from fungrad.core.mode import NOTHING
+from fungrad.core.recorder import CLOSED
 from fungrad.core.recording import Recording
 from fungrad.core.snapshot import LARGE, copied, place, same_bits, snapshot
 from fungrad.core.tracer import Tracer, new_tracer
 from fungrad.core.types import ArrayType, is_number, type_of
 
-NOTHING: Any = MappingProxyType({})
-"""In place of a dict in which there is nothing yet."""
-
 
 class Capturing(Recording):
-    """The part of a trace that captures values from outside.
+    """The part of a trace that captures values from outside."""
 
-    Attributes
-    ----------
-    bake
-        Whether captured arrays become constants of the program instead of inputs to it.
-    rewriting
-        Whether rules are run on the equations of another trace: what they capture is written to by nobody.
-    xp, target
-        The array library of known inputs, and what is so of its arrays.
-    """
-
-    __slots__ = ("_captured", "_constants", "bake", "rewriting", "target", "xp")
+    __slots__ = ()
 
     large: ClassVar[int] = LARGE
-
-    staged: bool
-    bake: bool
-    rewriting: bool
-    xp: ModuleType
-    target: Target
-    _constants: Constants | None
-    _captured: dict[Hashable, tuple[int, Any]]  # -> variable, what it was captured as
 
     def capture(self, value: Any) -> int:
         """Return the variable that stands for `value`, an array or a tracer of another trace."""
         if type(value) is Tracer:
             # An array may be assigned to later: what is captured of a tracer is its present variable.
             key: Hashable = (value._owner.level, value._variable)
-            known = self._captured.get(key)
+            known = self.lookups.captured.get(key)
             if known is not None:
                 return known[0]
-            if not value._owner.open:
+            if value._owner.into is CLOSED:
                 return self.capture(value._owner.kept(value))
             type_ = value._type
             value = new_tracer(value._owner, value._variable, type_)
@@ -68,24 +47,26 @@ class Capturing(Recording):
             if is_number(value):
                 value = np.asarray(value)[()]
             plain = isinstance(value, np.generic)
-            if not self.target.takes_scalars and (plain or isinstance(value, np.ndarray)):
-                value = self.xp.asarray(value)
-            elif not plain and not self.rewriting:
+            if not self.given.target.takes_scalars and (plain or isinstance(value, np.ndarray)):
+                value = self.given.xp.asarray(value)
+            elif not plain and not self.mode.rewriting:
                 if value.nbytes >= self.large:
                     key = (type_.weak, *place(value))
-                    known = self._captured.get(key)
+                    known = self.lookups.captured.get(key)
                     if known is not None and same_bits(known[1], value):
                         return known[0]
                 # A program that constants are baked into outlives the trace, and who promises anything now.
-                value = copied(value) if self.bake else snapshot(value)
-        v = self.add_input(type_, value, self.bake and type(value) is not Tracer)
+                value = copied(value) if self.mode.bake else snapshot(value)
+        v = self.add_input(type_, value, self.mode.bake and type(value) is not Tracer)
         if key is not None:
-            self._captured[key] = (v, value)
+            if self.lookups.captured is NOTHING:
+                self.lookups.captured = {}
+            self.lookups.captured[key] = (v, value)
         return v
 
     def add_input(self, type_: ArrayType, value: Any, constant: bool = False) -> int:
         """Return a new variable with a value of its own: captured, or a `constant` of the program."""
-        holder, me = self.holder, get_ident()  # as `Turn` does, in a third of the time
+        holder, me = self.turn.holder, get_ident()  # as `Turn` does, in a third of the time
         try:
             if holder.setdefault(0, me) != me:
                 self.turn.wait()
@@ -105,9 +86,9 @@ class Capturing(Recording):
 
     def constant(self, variable: int, ask: bool = False) -> Any:
         """Return the value of a variable that depends on no input, though these have none; else None."""
-        if self._constants is None:
-            self._constants = Constants()
-        return self._constants.value(self, variable, ask)
+        if self.lookups.constants is None:
+            self.lookups.constants = Constants()
+        return self.lookups.constants.value(self, variable, ask)
 
     def kept(self, x: Tracer) -> Any:
         """Return the array that a constant of this closed trace becomes wherever it is referenced; else raise."""

@@ -85,9 +85,9 @@ class Constants:
             else:
                 values[v] = x
         self._captures = len(trace.captures)
-        if trace.answers is not None:
+        if trace.given.answers is not None:
             # What Python has been told is the same in all calls of the program.
-            for question in itertools.islice(trace.answers.questions, self._answers, None):
+            for question in itertools.islice(trace.given.answers.questions, self._answers, None):
                 if question.seen_as is None:
                     values[question.variable] = question.value
                 self._answers += 1

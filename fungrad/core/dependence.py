@@ -46,7 +46,7 @@ def warn_of_cuts(trace: Recording, outputs: Sequence[int], inputs: Iterable[int]
     """
     parts = parts_of(trace, outputs)
     without = {trace.inputs[i] for i in inputs} - parts
-    for (code, line), (variable, what, scope) in trace.cuts.items() if without else ():
+    for (code, line), (variable, what, scope) in trace.facts.cuts.items() if without else ():
         if not without.isdisjoint(parts_of(trace, [variable])):
             type_ = trace.types[variable]
             happens = f"makes a constant of a traced array of type {type_}, and nothing else depends on the argument: the derivative is 0"

@@ -48,7 +48,7 @@ def evaluate(expr: Expr, arguments: Iterable[Any], watch: Watch | None = None) -
     arguments = list(arguments)
     trace = trace_of(arguments)
     given = [*expr.constants.items(), *zip(expr.inputs, arguments, strict=True)]
-    staged = trace is not None and trace.staged
+    staged = trace is not None and trace.mode.staged
     for v, x in given:
         # What is made of scalars alone is recorded too: run at once, a broadcast would be an array. Within a
         # branch, so is what is made of constants: it may never run.

@@ -126,12 +126,12 @@ def keep_constant(trace: Any, x: Any) -> bool:
 
     It is none where it may depend on what Python was told of an input.
     """
-    if trace.staged or (trace.answers is not None and trace.answers.questions):
+    if trace.mode.staged or (trace.given.answers is not None and trace.given.answers.questions):
         return False
     variable = x._variable
-    if trace._constants is None:
-        trace._constants = Constants()
-    if not trace._constants.has(trace, variable):
+    if trace.lookups.constants is None:
+        trace.lookups.constants = Constants()
+    if not trace.lookups.constants.has(trace, variable):
         return False
     value = trace.constant(variable)
     return value is not None and keep(x, value)

@@ -32,7 +32,7 @@ class Moving:
         types, both = trace.types, (self._by_this, self._by_any)
         inputs = trace.inputs[self._inputs :]
         for marked in both:
-            marked.update([v for v in inputs if types[v].inexact and v not in trace.still])
+            marked.update([v for v in inputs if types[v].inexact and v not in trace.given.still])
         captures = list(itertools.islice(trace.captures.items(), self._captures, None))
         self._by_any.update([v for v, x in captures if may_move(x)])
         equations = trace.equations[self._equations :]

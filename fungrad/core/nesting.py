@@ -74,7 +74,7 @@ def stage() -> Recorder | None:
     Branches record it, as they may never run. Traces with values do not: they run their equations anyway.
     """
     trace = without_values()
-    if trace is None or not trace.staged or passed_over(trace):
+    if trace is None or not trace.mode.staged or passed_over(trace):
         return None
     return trace
 

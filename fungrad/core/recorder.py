@@ -5,15 +5,18 @@ Design: docs/design/04-one-tracer-and-levels.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from types import CodeType
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, TypeAlias
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
 
 from fungrad.core.errors import Source
 from fungrad.core.types import ArrayType
 
 if TYPE_CHECKING:
+    from fungrad.core.mode import Facts, Given, Late, Mode, Opening
     from fungrad.core.turns import Turn
+
+CLOSED: Any = object()
+"""In place of a trace that records, where none does any more."""
 
 
 SeenAs: TypeAlias = type[bool] | type[int] | None
@@ -36,38 +39,29 @@ class Recorder(Protocol):
 
     label: str
     level: int
-    open: bool
+    mode: Mode
     outer: Recorder | None
     into: Recorder | None
-    bake: bool
-    rewriting: bool
-    staged: bool
-    order: int
-    depends_on: int
     values: dict[int, Any] | None
     types: list[ArrayType]
     sources: list[Source | None]
     inputs: list[int]
     captures: dict[int, Any]
     constants: dict[int, Any]
-    sizes: Mapping[int, int]
     source: Source | None
-    on_host: bool
-    layouts: Mapping[int, tuple[int, ...] | Literal["C"] | None]
-    reshaped: bool
-    cuts: Mapping[tuple[CodeType, int], tuple[int, str, dict[str, Any]]]
-    assigned: bool
-    repeats: bool
-    answers: Any
-    failed: Exception | None
+    turn: Turn
+    facts: Facts
+    given: Given
+    late: Late
+    opening: Opening
+
+    @property
+    def open(self) -> bool:
+        """Whether it still records."""
 
     @property
     def parts(self) -> bool:
         """Whether it is of calls that are mapped, which are parted where Python asks for a value."""
-
-    @property
-    def turn(self) -> Turn:
-        """The context in which a thread has its turn to record."""
 
     def close(self) -> None:
         """Record no more."""

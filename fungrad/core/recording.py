@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Mapping, Sequence
-from types import CodeType
+from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar
 
 from fungrad.core.errors import Source, describe_source
 from fungrad.core.expr import Expr, as_equation
+from fungrad.core.mode import NOTHING, Facts, Given, Late, Mode
 from fungrad.core.primitive import Primitive
-from fungrad.core.recorder import SeenAs
+from fungrad.core.recorder import CLOSED, SeenAs
 from fungrad.core.turns import Turn
 from fungrad.core.types import ArrayType
+
+
+class Lookups:
+    """What has been looked up of the variables of a trace."""
+
+    captured: dict[Hashable, tuple[int, Any]] = NOTHING
+    """What was captured: the variable, and what it was captured as."""
+    constants: Any = None
+    """The `Constants`, once one has been asked for; likewise `Moving`."""
+    moving: Any = None
 
 
 class Recording:
@@ -38,33 +48,30 @@ class Recording:
         What is known, by variable; None if the arguments have no values.
     known
         For each evaluated equation: its number of equations after inlining, and their results.
-    still
-        The inputs made of what has no tangent.
-    late, failed
-        Results of what can fail and was not computed when it was recorded, and the error of what of that has failed since.
-    answers
-        What Python asks for is answered for the arguments of one call, though these have no values; None if it is not.
-    cuts
-        The user's lines that made a constant of a variable, with the first such variable and how: see `strict.py`.
-    holder, performing
-        Of the threads that record here: see `turns.py`.
+    mode
+        What the trace is for.
+    turn
+        The context in which a thread has its turn to record.
+    facts, given, late
+        What is noted of the run, of its inputs, and of what was put off: see `mode.py`.
+    lookups
+        What has been looked up of variables.
     """
 
     __slots__ = (
-        "answers",
         "captures",
         "constants",
-        "cuts",
         "equations",
-        "failed",
-        "holder",
+        "facts",
+        "given",
         "inputs",
         "known",
         "label",
         "late",
-        "performing",
+        "lookups",
+        "mode",
         "sources",
-        "still",
+        "turn",
         "types",
         "values",
     )
@@ -73,6 +80,7 @@ class Recording:
     """Whether it is of calls that are mapped, which are parted where Python asks for a value."""
 
     label: str
+    into: Any  # of `Trace`
     types: list[ArrayType]
     equations: list[tuple[Primitive, tuple[int, ...], tuple[int, ...]]]
     sources: list[Source | None]
@@ -81,13 +89,12 @@ class Recording:
     constants: dict[int, Any]
     values: dict[int, Any] | None
     known: list[tuple[int, Sequence[Any]]]
-    still: frozenset[int]
-    late: frozenset[int]
-    failed: Exception | None
-    answers: Any  # `Answers`, which stands above this
-    cuts: Mapping[tuple[CodeType, int], tuple[int, str, dict[str, Any]]]
-    holder: dict[int, int]
-    performing: tuple[int, int] | None
+    mode: Mode
+    turn: Turn
+    facts: Facts
+    given: Given
+    late: Late
+    lookups: Lookups
 
     @property
     def done(self) -> int:
@@ -95,9 +102,9 @@ class Recording:
         return len(self.known)
 
     @property
-    def turn(self) -> Turn:
-        """The context in which a thread has its turn."""
-        return Turn(self)
+    def open(self) -> bool:
+        """Whether it still records."""
+        return self.into is not CLOSED
 
     def evaluate(self) -> None:
         """Compute all that has been recorded."""
@@ -105,8 +112,8 @@ class Recording:
 
     def answer(self, variable: int, seen_as: SeenAs = None) -> Any:
         """Return the value of a variable that Python needs although arguments have none; or None."""
-        if self.answers is not None:
-            return self.answers.ask(self, variable, seen_as)
+        if self.given.answers is not None:
+            return self.given.answers.ask(self, variable, seen_as)
         return self.constant(variable, True)
 
     def constant(self, variable: int, ask: bool = False) -> Any:

@@ -59,9 +59,9 @@ def note_conversion(trace: Recorder, variable: int, what: str) -> None:
         )
         return
     frame, _ = user_frame()
-    if frame is not None and len(trace.cuts) < _MOST_CUTS:
+    if frame is not None and len(trace.facts.cuts) < _MOST_CUTS:
         line = frame.f_code, frame.f_lineno
-        trace.cuts = {line: (variable, what, frame.f_globals), **trace.cuts}
+        trace.facts.cuts = {line: (variable, what, frame.f_globals), **trace.facts.cuts}
 
 
 _MOST_CUTS = 100

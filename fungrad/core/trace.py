@@ -17,34 +17,32 @@ import itertools
 import sys
 import time
 from _thread import get_ident
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import FrameType
 from typing import Any, NoReturn
 
 import numpy as np
 
-from fungrad.core.backend import NUMPY, namespace, target_of
-from fungrad.core.capturing import NOTHING, Capturing
+from fungrad.core.backend import namespace, target_of
+from fungrad.core.capturing import Capturing
 from fungrad.core.config import check_exprs
 from fungrad.core.errors import Again, Source, resolve_source
 from fungrad.core.expr import Expr
 from fungrad.core.float_warnings import at_users_lines
 from fungrad.core.frames import is_caught_below, own_files, users_files, users_frame
 from fungrad.core.layout import Layout, layout_of
+from fungrad.core.mode import NOTHING, RULES, TYPES, Facts, Given, Late, Mode, Opening
 from fungrad.core.moving import Moving
 from fungrad.core.nesting import evaluating, leaked, lifted, new_level, passed_over
 from fungrad.core.observing import observers, tell
 from fungrad.core.pending import earlier_failure, run_pending, settle, try_last
 from fungrad.core.primitive import Primitive, bind
-from fungrad.core.recorder import Recorder
+from fungrad.core.recorder import CLOSED, Recorder
+from fungrad.core.recording import Lookups
 from fungrad.core.snapshot import snapshot
 from fungrad.core.tracer import ARGUMENT, Tracer, current_trace, innermost_trace, new_tracer
+from fungrad.core.turns import Turn
 from fungrad.core.types import ArrayType
-
-NO_VARIABLES: frozenset[int] = frozenset()
-
-CLOSED: Any = object()
-"""In place of a trace that records, where none does any more."""
 
 
 class Trace(Capturing):
@@ -54,125 +52,86 @@ class Trace(Capturing):
     ----------
     label
         What is running, for error messages: ``jit(loss)``.
-    with_values
-        Whether the inputs have values, so that values can be asked for.
-    bake
-        Whether captured arrays become constants of the program instead of inputs to it.
-    rewriting
-        Whether rules are run on the equations of another trace, and not a user's function.
-    ambient
-        Whether values made from nothing are recorded here while the trace is the innermost.
-    order
-        How often what is recorded will be differentiated, if it will be.
-    branch
-        Whether this function, a branch or the body of a loop, may never run. Then operations on tracers of enclosing
-        traces, or on constants alone, are recorded here too, since they must not run for another branch.
+    mode
+        What it is for.
+
+    Attributes
+    ----------
+    level
+        Its number; inner traces have higher ones.
+    outer
+        The innermost trace when this one was opened.
+    into
+        Redirect target: an open branch trace, `CLOSED`, or None to record here.
+    source
+        The place in place of the user's line, while rules run.
+    opening
+        Where and when it was opened.
     """
 
     __slots__ = (
-        "_moving",
-        "ambient",
-        "assigned",
-        "branch",
-        "depends_on",
         "into",
-        "layouts",
         "level",
-        "on_host",
-        "open",
-        "opener",
-        "order",
+        "opening",
         "outer",
-        "repeats",
-        "reshaped",
-        "sizes",
         "source",
-        "staged",
-        "started",
     )
 
-    def __init__(
-        self,
-        label: str,
-        *,
-        with_values: bool = False,
-        bake: bool = False,
-        rewriting: bool = False,
-        ambient: bool = True,
-        order: int = 1,
-        branch: bool = False,
-        runs_all: bool = False,
-    ) -> None:
+    def __init__(self, label: str, mode: Mode = TYPES) -> None:
+        self.label = label
+        self.mode = mode
         self.types = []
         self.equations = []
         self.sources = []
         self.inputs = []
         self.captures = {}
-        self.constants = {} if bake else NOTHING
-        self.values = {} if with_values else None
+        self.constants = {} if mode.bake else NOTHING
+        self.values = {} if mode.with_values else None
         self.known = []
-        self.still = NO_VARIABLES
-        self.holder = {}
-        self.performing = None
-        self.label = label
-        self.branch = branch
-        # Redirect target: an open branch trace, `CLOSED`, or None to record here.
-        self.into: Recorder | None = None
-        self.rewriting = rewriting
-        self.ambient = ambient
-        self.order = order
-        self.bake = bake
-        self.opener = int(
-            runs_all
-        )  # the `id` of the frame that opens this; 0 if nothing is put off
-        self.late = NO_VARIABLES
-        self.failed = self.answers = None
-        self.cuts = NOTHING
+        self.turn = Turn()
+        self.facts = Facts()
+        self.given = Given()
+        self.late = Late()
+        self.lookups = Lookups()
         self.level = new_level()
-        self.open = True
-        self.source: Source | None = None  # stands in for the user's line while rules run
-        self.depends_on = self.level  # the lowest level of which Python saw a value
-        self.on_host = False  # whether the inputs are NumPy's
-        self.xp = np
-        self.target = NUMPY
-        self.outer: Recorder | None = None  # the innermost trace when this one was opened
-        self._captured = {}
-        self._constants = None
-        self._moving: Moving | None = None
-        self.staged = branch  # whether this is traced within one: what it records may never run
-        self.layouts: Mapping[int, Layout] = NOTHING  # of the inputs that do not lie in C order
-        # Whether layouts decided what is a view, elements were assigned, a loop without reverse mode was recorded.
-        self.reshaped = self.assigned = self.repeats = False
-        self.sizes: Mapping[int, int] = NOTHING  # how many variables enclosing traces had then
+        self.outer: Recorder | None = None
+        self.into: Recorder | None = None
+        self.source: Source | None = None
+        self.opening = Opening()
 
     def __enter__(self) -> Trace:
-        self.started = time.perf_counter() if observers else 0.0
-        if self.opener:
-            self.opener = id(sys._getframe(1))
+        mode = self.mode
         outer = current_trace.get()
         if outer is not None:
             self.outer = outer = innermost_trace()
-        if self.ambient:
+        if mode.ambient:
             current_trace.set(self)
-        if outer is not None and not self.rewriting:
-            self._look_outwards(outer)
+        if mode.runs_all or observers or (outer is not None and not mode.rewriting):
+            self.opening = Opening(
+                id(sys._getframe(1)) if mode.runs_all else 0,
+                time.perf_counter() if observers else 0.0,
+                {} if outer is None or mode.rewriting else self._look_outwards(outer),
+            )
         return self
 
-    def _look_outwards(self, outer: Recorder | None) -> None:
-        """Take up facts of the enclosing traces, and record in their place if this is a branch."""
-        self.staged |= outer is not None and outer.staged
-        self.sizes = sizes = {}
+    def _look_outwards(self, outer: Recorder | None) -> dict[int, int]:
+        """Return the sizes of the enclosing traces, and record in their place if this is a branch."""
+        if outer is not None and outer.mode.staged:
+            self.mode = self.mode._replace(staged=True)
+        sizes = {}
         while outer is not None:
             sizes[outer.level] = len(outer.types)
-            if self.branch and outer.into is None:
+            if self.mode.branch and outer.into is None:
                 outer.into = self
             outer = outer.outer
+        return sizes
 
     def __exit__(self, _: object, error: BaseException | None, traceback: object) -> None:
-        if self.started:
-            kind = "rewrite" if self.rewriting else "trace"
-            tell(kind, self.label, self.started, equations=len(self.equations))
-        earlier = earlier_failure(self, error) if self.late or self.failed else None
+        if started := self.opening.started:
+            kind = "rewrite" if self.mode.rewriting else "trace"
+            tell(kind, self.label, started, equations=len(self.equations))
+        late = self.late
+        earlier = earlier_failure(self, error) if late.variables or late.failed else None
         self.close()
         current_trace.set(self.outer)
         if earlier is not None:
@@ -181,14 +140,10 @@ class Trace(Capturing):
     def close(self) -> None:
         """Record no more. It may be called any number of times."""
         self.into = CLOSED
-        self.open = False
         outer = self.outer
         if outer is not None:
-            outer.depends_on = min(outer.depends_on, self.depends_on)
-            outer.reshaped |= self.reshaped
-            outer.assigned |= self.assigned
-            outer.repeats |= self.repeats
-        while self.branch and outer is not None:
+            outer.facts.join(self.facts)
+        while self.mode.branch and outer is not None:
             if outer.into is self:
                 outer.into = None
             outer = outer.outer
@@ -206,22 +161,23 @@ class Trace(Capturing):
         if len(type_.shape) > 1:
             layout = layout if value is None else layout_of(value)
             if layout != "C":
-                self.layouts = {**self.layouts, v: layout}
+                self.given.layouts = {**self.given.layouts, v: layout}
         self.types.append(type_)
         self.inputs.append(v)
         if self.values is not None:
+            given = self.given
             if type(value) is not Tracer:
                 value = snapshot(value)
-                if type(value) is not np.ndarray and self.target.on_host:
-                    self.xp = namespace((value,))
-                    self.target = target_of(self.xp)
-                if self.staged:  # within a branch, what is computed of constants may never run
+                if type(value) is not np.ndarray and given.target.on_host:
+                    given.xp = namespace((value,))
+                    given.target = target_of(given.xp)
+                if self.mode.staged:  # within a branch, what is computed of constants may never run
                     value = lifted(value)
-            elif not value._owner.open:
+            elif value._owner.into is CLOSED:
                 value = value._owner.kept(value)
             else:  # of an enclosing trace, where it may be assigned to before its value here is read
                 value = new_tracer(value._owner, value._variable, value._type)
-            self.on_host = type(value) is not Tracer and self.target.on_host
+            given.on_host = type(value) is not Tracer and given.target.on_host
             self.values[v] = value
         result = Tracer()  # as `new_tracer` does
         result._owner = self
@@ -235,7 +191,7 @@ class Trace(Capturing):
     ) -> Any:
         """Append the equation that applies `primitive`, capturing operands; return its results' tracers."""
         if self.into is not None:
-            if not self.open:
+            if self.into is CLOSED:
                 self.raise_leaked(operands)
             if (recorder := self.recorder()) is not self:
                 return recorder.record(primitive, operands, source)
@@ -254,10 +210,11 @@ class Trace(Capturing):
         else:
             result = self.extend(primitive, inputs, out_types, source, 3)
         if self.values is not None and (primitive.can_fail or primitive.effect):
-            if primitive.effect or not self.opener or is_caught_below(self.opener):
+            frame = self.opening.frame
+            if primitive.effect or not frame or is_caught_below(frame):
                 try_last(self)
             else:
-                self.late |= {len(self.types) - 1}
+                self.late.variables |= {len(self.types) - 1}
         return result
 
     def extend(
@@ -285,9 +242,9 @@ class Trace(Capturing):
                 source = frame.f_code, frame.f_lasti
             except AttributeError:  # of None: there is no frame of the user's
                 pass
-        elif not self.rewriting and type(source) is not tuple:
+        elif not self.mode.rewriting and type(source) is not tuple:
             source = resolve_source(source)
-        types, equations, holder = self.types, self.equations, self.holder
+        types, equations, holder = self.types, self.equations, self.turn.holder
         me = get_ident()
         try:
             if holder.setdefault(0, me) != me:
@@ -320,7 +277,7 @@ class Trace(Capturing):
         if source is None and (source := self.source) is None:
             frame = users_frame(sys._getframe(2))
             source = frame and (frame.f_code, frame.f_lasti)
-        elif not self.rewriting:
+        elif not self.mode.rewriting:
             source = resolve_source(source)
         with self.turn:
             first = len(self.types)
@@ -340,10 +297,10 @@ class Trace(Capturing):
 
     def has_tangent(self, variable: int, by_this: bool = False) -> bool:
         """Whether an open transform, or with `by_this` this one, may differentiate a variable."""
-        if self._moving is None:
-            self._moving = Moving()
         with self.turn:
-            return self._moving.has(self, variable, by_this)
+            if self.lookups.moving is None:
+                self.lookups.moving = Moving()
+            return self.lookups.moving.has(self, variable, by_this)  # type: ignore[no-any-return]
 
     def lift(self, value: Any) -> Tracer:
         """Return `value` as a tracer of this trace, or of the branch that records instead."""
@@ -392,7 +349,7 @@ def record_expr(
     trace. Arrays made on the way become constants; tracers of other traces that the function closes
     over become leading inputs.
     """
-    with Trace(label, bake=True, rewriting=True) as trace:
+    with Trace(label, RULES) as trace:
         outputs = function(*[trace.new_input(t) for t in types])
         expr = trace.expr_of(outputs)
     return expr.check() if check_exprs.get() else expr

@@ -252,10 +252,10 @@ class Tracer(Slots):
         trace, variable = self._owner, self._variable
         if not self._type.inexact or trace.has_tangent(variable):
             return self._type.inexact
-        if trace.answers is not None or (trace.parts and settings.get().reading):
+        if trace.given.answers is not None or (trace.parts and settings.get().reading):
             return False
-        if trace.values is None and (trace.staged or trace.constant(variable) is None):
-            return not trace.staged
+        if trace.values is None and (trace.mode.staged or trace.constant(variable) is None):
+            return not trace.mode.staged
         in_force = settings.get()
         return not (in_force.constants_converted or in_force.reading)
 
@@ -288,11 +288,11 @@ class Tracer(Slots):
             error = refusals.without_value(what, self._type, owner.label, advice)
             # A `try` of the user's would take it for an error of the program.
             if (
-                owner.failed is None
+                owner.late.failed is None
                 and settings.get().reading
                 and frames.is_caught_within_transform()
             ):
-                owner.failed = error
+                owner.late.failed = error
             raise error
         return value
 
@@ -356,8 +356,8 @@ def resolve(x: Any) -> Any:
         trace = x._owner
         if not trace.open:
             return trace.kept(x)
-        if current is not None and trace.level < current.depends_on:
-            current.depends_on = trace.level
+        if current is not None and trace.level < current.facts.depends_on:
+            current.facts.depends_on = trace.level
         if trace.values is None:
             constant = trace.constant(x._variable)
             return x if constant is None else constant
@@ -381,8 +381,8 @@ def forgive(error: BaseException) -> None:
     """Forget an error that a trace would raise at its end: whoever has caught it goes another way."""
     trace = current_trace.get()
     while trace is not None:
-        if trace.failed is error:
-            trace.failed = None
+        if trace.late.failed is error:
+            trace.late.failed = None
         trace = trace.outer
 
 

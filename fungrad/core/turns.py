@@ -7,21 +7,11 @@ import sys
 import threading
 import time
 from _thread import get_ident
-from typing import Protocol
 
 LOOK = 1000
 """How often a thread tries to take its turn before it asks whether the one that has it has ended."""
 
 _taking_over = threading.Lock()
-
-
-class Shared(Protocol):
-    """An object in which several threads may record at the same time."""
-
-    holder: dict[int, int]
-    """0 -> the thread that is in a block, if any."""
-    performing: tuple[int, int] | None
-    """An equation with an effect, and the thread that runs it."""
 
 
 class Turn:
@@ -32,32 +22,40 @@ class Turn:
     interrupt can come where a block begins or ends, and the thread goes on all the same if NumPy, which has asked for a number,
     drops the exception. Else it is given back where the exception passes a public function. Nothing that a user has written may run in such a block. Effects happen outside of it: the thread that has
     claimed one runs it, and others wait for that.
+
+    Attributes
+    ----------
+    holder
+        0 -> the thread that is in a block, if any.
+    performing
+        An equation with an effect, and the thread that runs it.
     """
 
-    __slots__ = ("_of",)
+    __slots__ = ("holder", "performing")
 
-    def __init__(self, of: Shared) -> None:
-        self._of = of
+    def __init__(self) -> None:
+        self.holder: dict[int, int] = {}
+        self.performing: tuple[int, int] | None = None
 
     def claim(self, number: int) -> bool:
         """Whether this thread is the one to run the equation `number`, which has an effect."""
         mine = number, get_ident()
         with self:
-            claimed = self._of.performing
+            claimed = self.performing
             if claimed is None or claimed[0] != number or claimed == mine:
-                self._of.performing = mine
+                self.performing = mine
                 return True
         return has_ended(claimed[1])
 
     def release(self) -> None:
         """Release the claim of this thread."""
-        claimed = self._of.performing
+        claimed = self.performing
         if claimed is not None and claimed[1] == get_ident():
-            self._of.performing = None
+            self.performing = None
 
     def wait(self) -> None:
         """Take the turn after another thread's."""
-        me, holder = get_ident(), self._of.holder
+        me, holder = get_ident(), self.holder
         for tried in itertools.count(1):
             other = holder.setdefault(0, me)
             if other == me:
@@ -71,20 +69,20 @@ class Turn:
 
     def give_back(self) -> None:
         """Let others in, if it is this thread's turn."""
-        if self._of.holder.get(0) == get_ident():
-            self._of.holder.pop(0, None)
+        if self.holder.get(0) == get_ident():
+            self.holder.pop(0, None)
 
     def __enter__(self) -> None:
         me = get_ident()
         try:
-            if self._of.holder.setdefault(0, me) != me:
+            if self.holder.setdefault(0, me) != me:
                 self.wait()
         except BaseException:
             self.give_back()
             raise
 
     def __exit__(self, *_: object) -> None:
-        self._of.holder.pop(0, None)
+        self.holder.pop(0, None)
 
 
 def has_ended(thread: int) -> bool:

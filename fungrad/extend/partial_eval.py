@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from fungrad import Expr, Tracer
 from fungrad.compile.passes.dead_code import without_dead_code
+from fungrad.core.mode import PROGRAM
 from fungrad.core.trace import Trace
 from fungrad.extend.core import ClosedJaxpr, Jaxpr
 from fungrad.extend.programs import evaluate
@@ -102,7 +103,7 @@ def trace_to_jaxpr_nounits(
     ([False, True], [np.float64(30.0)])
     """
     call: Callable[..., Any] = getattr(fun, "call_wrapped", fun)
-    with Trace("partial_eval", bake=True) as trace:
+    with Trace("partial_eval", PROGRAM) as trace:
         args = [x if aval is None else trace.new_input(type_of(aval)) for aval, x in pvals]
         results = list(call(*args))
         # What is traced outside alone is as good as known here.

@@ -22,7 +22,7 @@ def as_one(name: str, what: Hashable, function: Callable[..., Any], operands: Se
     decide by the value of a plain array, that is not an operand, is part of `what`.
     """
     recorder = trace_of(operands)
-    if recorder is None or recorder.rewriting or not all_in_order(operands):
+    if recorder is None or recorder.mode.rewriting or not all_in_order(operands):
         return function(*operands)
     types = tuple([type_of(x) for x in operands])
     key = (name, what, types)

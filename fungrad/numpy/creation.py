@@ -48,7 +48,7 @@ def _uniform(numpy_function: Any, value: int) -> Any:
     @functools.wraps(numpy_function)
     def function(*args: Any, **kwargs: Any) -> Any:
         trace = innermost_trace()
-        if trace is None or trace.rewriting or settings.get().narrow:
+        if trace is None or trace.mode.rewriting or settings.get().narrow:
             return in_trace(numpy_function(*args, **kwargs), args)
         if type(kwargs.get("like")) is Tracer:
             del kwargs["like"]

@@ -15,6 +15,7 @@ import numpy as np
 from fungrad.core import lattice
 from fungrad.core.backend import namespace, on_host
 from fungrad.core.config import settings
+from fungrad.core.mode import VALUES
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer, resolve
 from fungrad.core.types import is_key, kind_of, type_of
@@ -131,7 +132,7 @@ def _by(function: Any, rule: Function, args: Args, kwargs: Options, rules: Rules
 
 
 def _traced(function: Any, rule: Function, args: Args, kwargs: Options, rules: Rules) -> Any:
-    with Trace(getattr(function, "__name__", "function"), with_values=True) as trace:
+    with Trace(getattr(function, "__name__", "function"), VALUES) as trace:
         lifted = [_lifted(trace, x, rules[1]) for x in args]
         options = {k: _lifted(trace, x, rules[1]) for k, x in kwargs.items()}
         if type(next(iter(lifted), None)) in _NUMBERS and all(

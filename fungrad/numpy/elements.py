@@ -34,7 +34,7 @@ def region(x: Tracer, steps: tuple[Primitive, ...], key: Any) -> Tracer | None:
     if type(key) is int and len(x._type.shape) == 1:  # a scalar, in any case
         return through(steps, x)
     trace, memory = x._owner, x._memory
-    if trace.rewriting or not x._type.shape or (type(memory) is View and memory.flat):
+    if trace.mode.rewriting or not x._type.shape or (type(memory) is View and memory.flat):
         return None
     result = through(steps, x)
     is_array = result._type.shape or key is Ellipsis or (type(key) is tuple and Ellipsis in key)
@@ -47,7 +47,7 @@ def region(x: Tracer, steps: tuple[Primitive, ...], key: Any) -> Tracer | None:
 def gathered(x: Tracer, key: Any) -> Tracer | None:
     """Return the elements ``x[i, j]`` of traced index arrays of one shape; None for other keys."""
     trace, indices = x._owner, key if type(key) is tuple else (key,)
-    if trace.into is not None or trace.rewriting or not 0 < len(indices) <= len(x._type.shape):
+    if trace.into is not None or trace.mode.rewriting or not 0 < len(indices) <= len(x._type.shape):
         return None
     shape = indices[0]._type.shape if type(indices[0]) is Tracer else ()
     for i in indices:
@@ -88,12 +88,12 @@ def element(x: Tracer, key: Any, result: Tracer) -> Tracer:
         return scalar_of(result)
     if copies:
         result = same_array(result) if result is x else result
-        if result.ndim > 1 and not x._owner.rewriting:
+        if result.ndim > 1 and not x._owner.mode.rewriting:
             layout = _of_taken(x, parts, result.shape)
             result._memory = Views(layout)
     elif not traced:
         result = view_of(x, result)
-    elif not is_scalar(x) and not x._owner.rewriting:
+    elif not is_scalar(x) and not x._owner.mode.rewriting:
         step = at_index(parts)
         result = made_view(x, result, (step,), True, seen(x, step))
     return array_of(result)

@@ -67,7 +67,7 @@ def lies_in_order(x: Any) -> bool:
         if (
             memory is None
             or len(x._type.shape) < 2
-            or (memory is ARGUMENT and not x._owner.layouts)
+            or (memory is ARGUMENT and not x._owner.given.layouts)
         ):
             return True
         return is_ordinary(x._type.shape, layout_of(x))

@@ -137,7 +137,7 @@ def ask_numpy(name: str, call: Callable[[list[Any]], Any], operands: Sequence[An
 def rules_in(trace: Recorder) -> Rules:
     """Return the rules of promotion in a trace: for derivatives, NumPy's, for which rules are written."""
     rules = settings.get().dtypes
-    return () if rules and trace.rewriting else rules
+    return () if rules and trace.mode.rewriting else rules
 
 
 def combined(
@@ -182,7 +182,7 @@ def captured(primitive: Elementwise, x: Tracer, other: Any) -> Any:
     A number becomes an array that takes no memory.
     """
     trace = x._owner
-    if not (trace.on_host and trace.open):
+    if not (trace.given.on_host and trace.open):
         return other
     if type(other) is np.ndarray:
         as_it_is = other.dtype == x._type.dtype and other.flags.c_contiguous and trace.into is None
@@ -294,7 +294,7 @@ def apply(primitive: Elementwise, operands: Sequence[Any], keep_weak: bool = Fal
     operands = [as_array(x) for x in operands]
     trace = trace_of(operands)
     assert trace is not None
-    if trace.rewriting:
+    if trace.mode.rewriting:
         operands = _of_rule(operands)
     rules = rules_in(trace)
     if rules and rules[0]:
@@ -378,7 +378,7 @@ def _chosen(trace: Recorder, x: Any, dtype: np.dtype[Any], type_: ArrayType) -> 
     """Return an operand with `dtype`, in the shape of `type_`."""
     # As of operators, a number is a captured array that takes no memory: one equation less.
     number = type(x) is float and dtype == type_.dtype and dtype.kind in "fc" and not type_.weak
-    if number and type_.shape and trace.on_host and trace.open:
+    if number and type_.shape and trace.given.on_host and trace.open:
         return trace.uniform(np.array(x, dtype), type_, (0,) * len(type_.shape))  # type: ignore[no-any-return]
     return brought_to(trace, x, dtype, type_.shape, type_.weak and dtype.kind != "b")
 

@@ -44,7 +44,7 @@ def in_trace(result: Any, args: tuple[Any, ...]) -> Any:
 
         result = narrowed(result)
     trace = innermost_trace()
-    if trace is None or trace.rewriting:
+    if trace is None or trace.mode.rewriting:
         return result
     if type(result) is tuple:  # of linspace(retstep=True)
         return (in_trace(result[0], args), *result[1:])

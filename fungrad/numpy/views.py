@@ -56,7 +56,7 @@ def view_of(
     writable, diagonals and broadcasts, never are copies.
     """
     trace = x._owner
-    if result._owner is not trace or trace.rewriting:
+    if result._owner is not trace or trace.mode.rewriting:
         return result
     if is_scalar(x):
         if writable:
@@ -89,7 +89,7 @@ def view_of(
 def as_shown(x: Tracer, result: Tracer, steps: Steps, shown: Shown, writable: bool) -> Tracer:
     """Make of `result`, to which `steps` lead from `x`, the view of `x` or the copy that NumPy gives."""
     if shown.by_layout:
-        x._owner.reshaped = True
+        x._owner.facts.reshaped = True
     if shown.view is False:
         if result.ndim > 1:
             result._memory = Views(shown.layout)
@@ -151,7 +151,7 @@ def seen(x: Tracer, step: Step) -> Layout:
 def windows_of(x: Tracer, windows: SlidingWindows) -> Tracer:
     """Return sliding windows of `x`, a view that is read-only."""
     result = windows(x)
-    if x._owner.rewriting or not x._type.shape:
+    if x._owner.mode.rewriting or not x._type.shape:
         return result  # type: ignore[no-any-return]
     return made_view(x, result, (windows,), False, seen(x, windows))
 
@@ -162,7 +162,7 @@ def in_order(x: Tracer, order: Any) -> Tracer:
     if order not in ("C", "F") or is_scalar(x):
         return x
     shown = shown_by(x._type.shape, layout_of(x), (), order)
-    x._owner.reshaped |= shown.by_layout
+    x._owner.facts.reshaped |= shown.by_layout
     if shown.view:
         return x
     copy = same_array(x)
@@ -259,7 +259,7 @@ def same_array(x: Tracer) -> Tracer:
     """
     copy = new_tracer(x._owner, x._variable, x._type)
     current = current_trace.get()
-    inner = current is not None and not current.rewriting and current.level > x._owner.level
+    inner = current is not None and not current.mode.rewriting and current.level > x._owner.level
     return current.lift(copy) if current is not None and inner else copy
 
 

@@ -35,6 +35,7 @@ from fungrad.core.errors import (
 )
 from fungrad.core.expr import Expr
 from fungrad.core.layout import layout_of
+from fungrad.core.mode import BRANCH, TYPES
 from fungrad.core.nesting import stage, trace_of
 from fungrad.core.primitive import Primitive, bind
 from fungrad.core.trace import Trace
@@ -245,7 +246,7 @@ def try_to_close(
     """
     leaves, structure = tree.flatten(arguments)
     types = [argument_type(x, label) for x in leaves]
-    with Trace(label, branch=branch) as trace:
+    with Trace(label, BRANCH if branch else TYPES) as trace:
         tracers = [
             trace.new_input(t if weak else tangent_type(t), layout=layout_of(x))
             for x, t in zip(leaves, types, strict=True)
@@ -260,8 +261,8 @@ def try_to_close(
         outputs = output_variables(trace, out_leaves, label)
         # The lines are part of the key, so that errors name those of this function.
         lines = tuple(map(_line_of, trace.sources))
-        kind = ("closure", trace.staged, lines)
-        make = _with_constants_as_inputs if trace.staged else _with_lines
+        kind = ("closure", trace.mode.staged, lines)
+        make = _with_constants_as_inputs if trace.mode.staged else _with_lines
         program, constants = rewrite(trace, outputs, kind, make, as_it_is=True)
     captured = tuple([as_operand(x, recorded=True) for x in (*constants, *trace.captures.values())])
     return Closure(program, captured, out_structure)

@@ -352,7 +352,7 @@ def filled(x: Any) -> Any:
     if type(x) is not np.ndarray or sys.getrefcount(x) > _NEW:
         return x
     trace = innermost_trace()
-    if trace is None or trace.rewriting:
+    if trace is None or trace.mode.rewriting:
         return x
     kind = x.dtype.kind
     if kind not in "fc" and not (kind in "biu" and trace.values is None):

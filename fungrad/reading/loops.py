@@ -214,7 +214,7 @@ class _Repeat(_Body):
 def _note_repeats() -> None:
     trace = innermost_trace()
     if trace is not None:
-        trace.repeats = True
+        trace.facts.repeats = True
 
 
 class _For(_Body):

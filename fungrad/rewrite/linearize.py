@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from fungrad.core.errors import in_derivative
 from fungrad.core.expr import Expr
 from fungrad.core.location import locate
+from fungrad.core.mode import TANGENTS
 from fungrad.core.primitive import Primitive, bind
 from fungrad.core.trace import Trace, rebind, record_expr
 from fungrad.core.tracer import Tracer
@@ -167,7 +168,7 @@ def split(
     expr: Expr, wrt: Sequence[int], primals: Sequence[Any], known: Mapping[int, Sequence[Any]]
 ) -> tuple[list[Any], list[Any], Expr, tuple[int, ...]]:
     """Run `expr` forward in the current trace; return outputs, residuals, linear part, `moving`."""
-    with Trace("linearize", bake=True, rewriting=True, ambient=False) as trace:
+    with Trace("linearize", TANGENTS) as trace:
         tangents: list[Any] = [None] * len(expr.inputs)
         for i in wrt:
             tangents[i] = trace.new_input(tangent_type(expr.input_types[i]))

@@ -14,6 +14,7 @@ from fungrad.core.config import check_exprs
 from fungrad.core.errors import Source, in_derivative
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.location import locate
+from fungrad.core.mode import RULES
 from fungrad.core.primitive import Primitive
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer, new_tracer
@@ -51,7 +52,7 @@ def grad_expr(
     """
     by = [expr.inputs[i] for i in wrt]
     types, first = expr.types, expr.outputs[0]
-    with Trace("grad", bake=True, rewriting=True) as trace:
+    with Trace("grad", RULES) as trace:
         values, steps, moving = _forward(trace, expr, by, done)
         cts = _OfResults(values, selecting(expr, moving.__contains__, values))
         if first in moving:
@@ -172,7 +173,7 @@ class Joint(NamedTuple):
 def joint_expr(expr: Expr, flags: Sequence[bool]) -> Joint:
     """Return a program that also pulls cotangents of its outputs back to the inputs in `flags`."""
     types = expr.types
-    with Trace("grad", bake=True, rewriting=True) as trace:
+    with Trace("grad", RULES) as trace:
         by = [v for v, moves in zip(expr.inputs, flags, strict=True) if moves]
         values, steps, moving = _forward(trace, expr, by, 0)
         count = len(trace.equations)

@@ -12,6 +12,7 @@ from fungrad.core import tree
 from fungrad.core.axes import opened
 from fungrad.core.errors import api_boundary, here
 from fungrad.core.expr import Expr
+from fungrad.core.mode import BRANCH, PROGRAM
 from fungrad.core.reading import as_read
 from fungrad.core.trace import Trace
 from fungrad.core.transformed import transformed
@@ -157,7 +158,8 @@ def trace_abstractly(
     fixed = {i % len(args) for i in static if -len(args) <= i < len(args)}
     moving = [x for i, x in enumerate(args) if i not in fixed]
     leaves, structure = tree.flatten((moving, kwargs))
-    with _Hoisting(label, bake=True, branch=not shapes_alone) as trace, ExitStack() as axes:
+    mode = PROGRAM if shapes_alone else BRANCH._replace(bake=True)
+    with _Hoisting(label, mode) as trace, ExitStack() as axes:
         for name, size in axis_env:
             axes.enter_context(opened(name, size, trace))
         types = argument_types(leaves, moving, kwargs, label)

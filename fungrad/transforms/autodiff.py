@@ -14,6 +14,7 @@ from fungrad.core.config import settings
 from fungrad.core.dependence import check_dependence, warn_of_cuts
 from fungrad.core.errors import api_boundary
 from fungrad.core.expr import Expr
+from fungrad.core.mode import VALUES
 from fungrad.core.reading import as_read
 from fungrad.core.trace import Trace
 from fungrad.core.types import tangent_type
@@ -53,7 +54,7 @@ class Traced:
         tracers = [
             trace.new_input(t, as_operand(x)) for x, t in zip(leaves, self.types, strict=True)
         ]
-        self.xp = trace.xp  # the library of the arguments
+        self.xp = trace.given.xp  # the library of the arguments
         run = as_read(fun)  # under a name: errors look up which function is called here
         result = run(*tree.unflatten(structure, tracers))
         value, aux = split_aux(result, label) if has_aux else (result, None)
@@ -64,7 +65,7 @@ class Traced:
         if settings.get().dependence_checked:
             place = lambda i: argument_place(i, args)
             check_dependence(trace, self.outputs, self.moving, label, place)
-        if trace.cuts:
+        if trace.facts.cuts:
             warn_of_cuts(trace, self.outputs, self.moving)
         self.aux = Auxiliary(aux, label)
         self.variables = [*self.outputs, *output_variables(trace, self.aux.tracers, label)]
@@ -142,7 +143,7 @@ def jvp(
         if not isinstance(x, (tuple, list)):
             raise TypeError(f"{label}: {what} must be a tuple or list, not {type(x).__name__}")
     t_leaves, t_structure = tree.flatten(tuple(tangents))
-    with Trace(label, with_values=True) as trace:
+    with Trace(label, VALUES) as trace:
         traced = Traced(trace, label, fun, primals, has_aux)
         if t_structure != traced.structure:
             raise TypeError(
@@ -228,7 +229,7 @@ def _linearized(
 ) -> tuple[Any, ...]:
     """Evaluate `fun`; return its value and its derivative, as a `kept` function that holds residuals."""
     label = f"{transform}({name_of(fun)})"
-    with Trace(label, with_values=True) as trace:
+    with Trace(label, VALUES) as trace:
         traced = Traced(trace, label, fun, primals, has_aux)
         n = len(traced.outputs)
 

@@ -18,6 +18,7 @@ from fungrad.compile.lower import Program
 from fungrad.core.cached import cached_property
 from fungrad.core.evaluate import inline
 from fungrad.core.expr import Calling, Cut, Expr
+from fungrad.core.mode import PROGRAM
 from fungrad.core.primitive import primitive
 from fungrad.core.trace import Trace
 from fungrad.core.types import ArrayType
@@ -83,7 +84,7 @@ def composite(
     name: str, function: Callable[..., Any], types: Sequence[ArrayType]
 ) -> Composite | None:
     """Return a function of arrays of such types as a primitive; None if its result is no new array."""
-    with Trace(name, bake=True) as trace:
+    with Trace(name, PROGRAM) as trace:
         inputs = [trace.new_input(t) for t in types]
         expr = trace.expr_of([function(*inputs)])
     if not expr.equations or not expr.output_types[0].inexact:

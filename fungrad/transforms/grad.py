@@ -13,6 +13,7 @@ from fungrad.core import tree
 from fungrad.core.config import settings
 from fungrad.core.dependence import check_dependence, warn_of_cuts
 from fungrad.core.errors import api_boundary
+from fungrad.core.mode import GRADIENT
 from fungrad.core.reading import as_read
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
@@ -197,7 +198,7 @@ def _transformed(
         if not all_moving:
             moving = differentiable(types, chosen, positions, label, holomorphic, allow_int)
         in_force = settings.get()
-        with Trace(label, with_values=True, runs_all=True) as trace:
+        with Trace(label, GRADIENT) as trace:
             traced = list(leaves)
             for i, x in enumerate(leaves):
                 if all_moving or moving[i]:
@@ -215,7 +216,7 @@ def _transformed(
             if type(value) is not Tracer or value._type not in _REAL_SCALARS:
                 check_scalar(value, holomorphic, label)
             outputs = output_variables(trace, results, label)
-            if in_force.dependence_checked or trace.cuts:
+            if in_force.dependence_checked or trace.facts.cuts:
                 _check_dependence(trace, outputs[0], types, chosen, positions, label)
             # Where NaN is looked for, that of the value is found too.
             skip = 0 if with_value or in_force.watched else 1

@@ -18,7 +18,6 @@ from fungrad.compile.bound import run_source
 from fungrad.compile.evaluated import unshared
 from fungrad.compile.lower import Program
 from fungrad.compile.passes.dead_code import without_dead_code
-from fungrad.core.backend import target_of
 from fungrad.core.cache import LRUCache
 from fungrad.core.collection import no_collection
 from fungrad.core.config import check_exprs, settings
@@ -129,7 +128,7 @@ def _is_plain(trace: Trace, arguments: Sequence[Any]) -> bool:
     """Whether rules can run on the values in `trace` as they are, and all of these may be kept."""
     if check_exprs.get() or settings.get().watched:  # what is checked is a program
         return False
-    if trace.outer is not None or not target_of(trace.xp).on_host or Tracer in map(type, arguments):
+    if trace.outer is not None or not trace.given.target.on_host or Tracer in map(type, arguments):
         return False
     types = Counter(trace.types)
     if any(is_added(t.dtype) for t in types):  # NumPy does not promote them as rules expect

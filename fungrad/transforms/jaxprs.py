@@ -16,6 +16,7 @@ from fungrad.core import primitive as core
 from fungrad.core.cached import cached_property
 from fungrad.core.evaluate import last_uses
 from fungrad.core.expr import Expr, format_value, variable_names
+from fungrad.core.mode import PROGRAM
 from fungrad.core.snapshot import place
 from fungrad.core.trace import Trace
 from fungrad.core.types import ArrayType, type_of
@@ -203,7 +204,7 @@ class ClosedJaxpr(Expr):
         return Expr(**fields) if "types" in fields else super().__new__(cls)
 
     def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()) -> None:
-        with Trace("ClosedJaxpr", bake=True) as trace:
+        with Trace("ClosedJaxpr", PROGRAM) as trace:
             inputs = [trace.new_input(v.aval.type) for v in jaxpr.invars]
             results = eval_jaxpr(jaxpr, consts, *inputs)
             expr = trace.expr_of(results)

@@ -11,6 +11,7 @@ from fungrad.compile.lower import Program
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.expr import Expr
+from fungrad.core.mode import VALUES
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0
@@ -86,7 +87,7 @@ def jet(
             f"{label}: the series have order {order}, and factorials beyond that of {HIGHEST_ORDER} overflow; pass "
             "Taylor coefficients, with factorial_scaled=False"
         )
-    with Trace(label, with_values=True, order=order) as trace:
+    with Trace(label, VALUES._replace(order=order)) as trace:
         traced = Traced(trace, label, fun, primals, False)
         by_order = []
         for k, terms in enumerate(zip(*parts, strict=True), 1):

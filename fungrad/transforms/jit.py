@@ -174,7 +174,7 @@ class Jitted(Portable):
             if entry.layouts not in (None, layouts):  # another thread has built it
                 return self._entry(args, kwargs)
         if entry.layouts is not None and (trace := innermost_trace()) is not None:
-            trace.reshaped = trace.assigned = True
+            trace.facts.reshaped = trace.facts.assigned = True
         return entry, leaves
 
     def _taken_apart(

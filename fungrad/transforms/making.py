@@ -17,6 +17,7 @@ from fungrad.core.errors import ConcretizationError, LostDerivativeError
 from fungrad.core.expr import Expr
 from fungrad.core.frozen import Draws
 from fungrad.core.layout import Layout
+from fungrad.core.mode import PROGRAM, VALUES
 from fungrad.core.nesting import trace_of
 from fungrad.core.reading import as_read
 from fungrad.core.scipys import refusal_behind
@@ -66,11 +67,11 @@ class Making:
         captured = [*trace.captures.values()]
         entry = Entry(self.name, expr, captured, self._structure(inputs), structure, self.donated)
         entry.signature = self.signature(entry.in_structure)
-        if trace.reshaped and trace.assigned:
+        if trace.facts.reshaped and trace.facts.assigned:
             entry.layouts = tuple(layouts)
-        if trace.repeats:  # another transform may need the reverse of it
+        if trace.facts.repeats:  # another transform may need the reverse of it
             entry.by_python = self.inline
-        if captured or trace.depends_on < trace.level:
+        if captured or trace.facts.depends_on < trace.level:
             # The program is only good inside the traces it belongs to.
             raise NotToBeCached(entry)
         return entry
@@ -78,23 +79,23 @@ class Making:
     def answered(self, leaves: Sequence[Any], layouts: Sequence[Layout]) -> Answered:
         """Return the record of the function for such values. Raises `NotForAll` if enclosing traces are used."""
         with self._trace() as trace:
-            trace.answers = answers = Answers()
+            trace.given.answers = answers = Answers()
             inputs = self._inputs(trace, layouts)
             for tracer, x in zip(inputs, leaves, strict=True):
                 answers.give(tracer._variable, x)
             structure, expr, draws = self._recorded(trace, inputs)
-        if trace.captures or trace.depends_on < trace.level:
+        if trace.captures or trace.facts.depends_on < trace.level:
             raise NotForAll
-        laid_out = trace.reshaped and trace.assigned
+        laid_out = trace.facts.reshaped and trace.facts.assigned
         known = expr, answers.questions, self._structure(inputs), structure
         return Answered(*known, laid_out, draws.made)
 
     def by_values(self, leaves: Sequence[Any]) -> Any:
         """Return the function's result for these leaves, computed as Python goes on."""
-        with Trace(self.label, with_values=True) as trace:
-            trace.answers = Answers()
+        with Trace(self.label, VALUES) as trace:
+            trace.given.answers = Answers()
             traced = [trace.new_input(t, x) for t, x in zip(self.types, leaves, strict=True)]
-            trace.still = frozenset(trace.inputs)
+            trace.given.still = frozenset(trace.inputs)
             results, structure = tree.flatten(self._called(traced))
             outputs = output_variables(trace, results, self.label)
             trace.evaluate()
@@ -138,7 +139,7 @@ class Making:
         return tree.structure(self.rebuild([0] * len(self.types)))
 
     def _trace(self) -> Trace:
-        return Trace(self.label, bake=True)
+        return Trace(self.label, PROGRAM)
 
     def _inputs(self, trace: Trace, layouts: Sequence[Layout]) -> list[Tracer]:
         pairs = zip(self.types, layouts, strict=True)

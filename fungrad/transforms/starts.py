@@ -83,7 +83,7 @@ def make_operands(trace: Trace, outputs: Sequence[int], kind: Hashable) -> bool:
 def _is_baked(trace: Recorder | None) -> bool:
     """Whether a program that is made once is being recorded, in which integers are best known."""
     while trace is not None:
-        if trace.bake:
+        if trace.mode.bake:
             return True
         trace = trace.outer
     return False

@@ -273,7 +273,7 @@ def _within(trace: Lanes, x: Any, axis: int | None, type_: ArrayType) -> Any:
     layout = without_axis(layout_of(x), type_.shape, axis)
     tracer = trace.new_input(type_.update(shape=shape), layout=layout)
     if not may_move(x):
-        trace.still |= {tracer._variable}
+        trace.given.still |= {tracer._variable}
     return tracer
 
 

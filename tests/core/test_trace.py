@@ -9,6 +9,7 @@ import pytest
 
 import fungrad as fg
 from fungrad.core import snapshot
+from fungrad.core.mode import PROGRAM, VALUES
 from fungrad.core.primitive import bind, primitive
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer, current_trace
@@ -249,7 +250,7 @@ def test_gradients_in_many_threads():
 
 def test_small_captured_arrays_are_copied():
     array = np.ones(3)
-    with Trace("f", with_values=True) as trace:
+    with Trace("f", VALUES) as trace:
         x = trace.new_input(type_of(array), array * 2)
         y = add(x, array)
         assert array.flags.writeable
@@ -265,7 +266,7 @@ def test_small_captured_arrays_are_copied():
 def test_large_captured_arrays_are_copied_once_until_they_change():
     array = np.ones(LARGE)
     older = array[:]
-    with Trace("f", with_values=True) as trace:
+    with Trace("f", VALUES) as trace:
         x = trace.new_input(type_of(array), array)
         results = [add(x, array), add(x, array), add(x, older)]
         assert len(trace.captures) == 1
@@ -356,7 +357,7 @@ def test_views_are_copied_whatever_their_size():
 
 def test_baked_arrays_are_constants_and_copies():
     array = np.ones(LARGE)
-    with Trace("f", bake=True) as trace:
+    with Trace("f", PROGRAM) as trace:
         add(trace.new_input(type_of(array)), array)
     assert trace.captures == {}
     (constant,) = trace.constants.values()
@@ -376,7 +377,7 @@ def test_python_scalars_are_captured_by_value_and_type():
 
 def test_objects_whose_id_is_reused():
     """Captures are known by id; the objects must live as long as that is remembered."""
-    with Trace("f", with_values=True) as trace:
+    with Trace("f", VALUES) as trace:
         x = trace.new_input(type_of(X), X)
         results = [add(x, np.full(4, float(i))) for i in range(50)]
         trace.evaluate()

@@ -88,8 +88,8 @@ MUTANTS = (
     Mutant(
         "value-dependence-not-handed-on",
         "fungrad/core/trace.py",
-        "outer.depends_on = min(outer.depends_on, self.depends_on)",
-        "outer.depends_on = max(outer.depends_on, self.depends_on)",
+        "self.depends_on = min(self.depends_on, inner.depends_on)",
+        "self.depends_on = max(self.depends_on, inner.depends_on)",
         "a trace does not tell the one around it that Python saw a value",
         ("tests/transforms/test_jit.py",),
     ),

@@ -16,8 +16,8 @@ MUTANTS = (
     Mutant(
         "jit-key-without-layouts",
         "fungrad/transforms/making.py",
-        "        if trace.reshaped and trace.assigned:\n            entry.layouts = tuple(layouts)\n",
-        "        if trace.reshaped and not trace.assigned:\n            entry.layouts = tuple(layouts)\n",
+        "        if trace.facts.reshaped and trace.facts.assigned:\n            entry.layouts = tuple(layouts)\n",
+        "        if trace.facts.reshaped and not trace.facts.assigned:\n            entry.layouts = tuple(layouts)\n",
         "the key of a jitted program that assigns through views lacks how arguments lie in memory",
         ("tests/numpy/test_layout.py",),
     ),
@@ -40,7 +40,7 @@ MUTANTS = (
     Mutant(
         "jit-value-dependence-cached",
         "fungrad/transforms/making.py",
-        "        if captured or trace.depends_on < trace.level:\n",
+        "        if captured or trace.facts.depends_on < trace.level:\n",
         "        if captured:\n",
         "a program that depends on a value that Python saw outside of it is kept",
         ("tests/transforms/test_jit.py",),

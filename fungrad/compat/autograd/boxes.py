@@ -11,6 +11,7 @@ import numpy as np
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
+from fungrad.core.mode import VALUES
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import type_of
@@ -99,7 +100,7 @@ def new_box(value: Any, trace: int, node: VJPNode) -> Any:
 
     For tuples, lists and dicts it is one of boxes, which share a trace.
     """
-    owner = Trace(OUTSIDE, with_values=True, ambient=False)
+    owner = Trace(OUTSIDE, VALUES._replace(ambient=False))
 
     def boxed(x: Any) -> Any:
         if isinstance(x, (tuple, list)):

@@ -10,6 +10,7 @@ from fungrad.compat.autograd.boxes import value_below
 from fungrad.compat.autograd.derivatives import INDEPENDENT, argument
 from fungrad.compat.autograd.rules import GRAPH
 from fungrad.core import tree
+from fungrad.core.mode import VALUES
 from fungrad.core.primitive import Primitive
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
@@ -52,7 +53,7 @@ class FullGraphNode(Node):
 def trace(start_node: Any, fun: Callable[[Any], Any], x: Any) -> tuple[Any, Any]:
     """Return the result of `fun` at `x`, and its node; each step makes one of the class of `start_node`."""
     leaves, structure = tree.flatten(argument(x))
-    with Trace(GRAPH, with_values=True) as recorded:
+    with Trace(GRAPH, VALUES) as recorded:
         boxes = [recorded.new_input(type_of(v), as_operand(v)) for v in leaves]
         result = fun(tree.unflatten(structure, boxes))
         if type(result) is not Tracer or result._owner is not recorded:

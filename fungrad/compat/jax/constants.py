@@ -27,7 +27,7 @@ LIKE = frozenset(["empty_like", "full_like", "ones_like", "zeros_like"])
 
 def _passes(trace: Any) -> bool:
     """Return whether computation on constants in a trace runs at once."""
-    return trace.values is not None or (not trace.branch and trace.label.startswith("vmap("))
+    return trace.values is not None or (not trace.mode.branch and trace.label.startswith("vmap("))
 
 
 def home() -> Recorder | None:

@@ -135,7 +135,7 @@ def _filled(caller: FrameType, owner: int, name: str, function: Function, create
     if owner != USER and not (creates and holds_tracer(caller)):
         return False
     trace = innermost_trace()
-    if trace is None or trace.rewriting:
+    if trace is None or trace.mode.rewriting:
         return False
     evaluated, since = evaluated_now.get()
     is_called_back = evaluated < sys.maxsize and trace.level < since  # by what a program runs

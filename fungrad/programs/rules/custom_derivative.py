@@ -72,7 +72,7 @@ class CustomDerivative(CustomFunction):
             look_at(self.label, self.fun, args, result)
             return result
         moving = trace.values is not None and any(map(_moved_by(trace), tree.leaves(args)))
-        if trace.values is None or (moving and self.once and trace.order > 1):
+        if trace.values is None or (moving and self.once and trace.mode.order > 1):
             return self._as_program(trace, args)
         with at_users_lines():  # it is computed now
             return self._by_rule(trace, args) if moving else self._below(trace, args)

@@ -13,6 +13,7 @@ from fungrad.core.errors import Source, describe_source
 from fungrad.core.evaluate import inline
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.glossary import COMMON
+from fungrad.core.mode import VALUES
 from fungrad.core.reading import as_read
 from fungrad.core.trace import Trace
 from fungrad.core.types import ArrayType
@@ -46,7 +47,7 @@ def _residuals(
     label = f"print_saved_residuals({name_of(fun)})"
     leaves, structure = tree.flatten((tuple(args), kwargs))
     types = argument_types(leaves, args, kwargs, label)
-    with Trace(label, with_values=True) as trace:
+    with Trace(label, VALUES) as trace:
         inputs = [trace.new_input(t, as_operand(x)) for t, x in zip(types, leaves, strict=True)]
         called, by_name = tree.unflatten(structure, inputs)
         run = as_read(fun)  # under a name: errors look up which function is called here

@@ -71,15 +71,15 @@ def rule_at_call(rules: Sequence[Any], trace: Recorder, operands: Sequence[Any])
     """
     if _deep_enough(trace):
         return False
-    first = next((t for t in _outwards(trace) if t.bake or t.values is not None), None)
-    if first is not None and not first.bake and any(map(may_move, operands)):
+    first = next((t for t in _outwards(trace) if t.mode.bake or t.values is not None), None)
+    if first is not None and not first.mode.bake and any(map(may_move, operands)):
         return True
     return bool(open_axes()) or any(map(reaches_tracer, rules))
 
 
 def kept_with(trace: Recorder) -> int:
     """Return the level of the trace whose program is kept with equations of `trace`; 0 if none is."""
-    return next((outer.level for outer in _outwards(trace) if outer.bake), 0)
+    return next((outer.level for outer in _outwards(trace) if outer.mode.bake), 0)
 
 
 def _outwards(trace: Recorder | None) -> Iterator[Recorder]:

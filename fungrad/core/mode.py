@@ -1,0 +1,140 @@
+"""What traces are for, and what is noted of them beside the program that they record.
+
+Of most traces little is noted, so the defaults are attributes of the classes: to make one costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from types import CodeType, MappingProxyType, ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fungrad.core.backend import NUMPY, Target
+from fungrad.core.layout import Layout
+
+__all__ = [
+    "BRANCH", "GRADIENT", "NOTHING", "PROGRAM", "RULES", "TANGENTS", "TYPES", "VALUES",
+    "Facts", "Given", "Late", "Mode", "Opening",
+]  # fmt: skip
+
+NOTHING: Any = MappingProxyType({})
+"""In place of a dict in which there is nothing yet."""
+
+
+class Mode(NamedTuple):
+    """What a trace is for.
+
+    Attributes
+    ----------
+    with_values
+        Whether the inputs have values, so that values can be asked for.
+    bake
+        Whether captured arrays become constants of the program instead of inputs to it.
+    rewriting
+        Whether rules are run on the equations of another trace, and not a user's function.
+    ambient
+        Whether values made from nothing are recorded here while the trace is the innermost.
+    branch
+        Whether this function, a branch or the body of a loop, may never run. Then operations on tracers of enclosing
+        traces, or on constants alone, are recorded here too, since they must not run for another branch.
+    runs_all
+        Whether all that is recorded runs at the end, so that what can fail may be put off until then.
+    order
+        How often what is recorded will be differentiated, if it will be.
+    staged
+        Whether the trace is of a branch or within one, so that what it records may never run.
+    """
+
+    with_values: bool = False
+    bake: bool = False
+    rewriting: bool = False
+    ambient: bool = True
+    branch: bool = False
+    runs_all: bool = False
+    order: int = 1
+    staged: bool = False
+
+
+TYPES = Mode()
+"""Of a function of which types alone are known, as under `vmap`."""
+VALUES = Mode(with_values=True)
+"""Of a function of known arguments, as under `vjp`."""
+GRADIENT = VALUES._replace(runs_all=True)
+"""Likewise, where all that is recorded runs, as under `grad`."""
+PROGRAM = Mode(bake=True)
+"""Of a program that is kept, as under `jit`: captured arrays are its constants."""
+RULES = PROGRAM._replace(rewriting=True)
+"""Of a program that rules make from another one."""
+TANGENTS = RULES._replace(ambient=False)
+"""Of the tangents beside the primal values of such a program."""
+BRANCH = Mode(branch=True, staged=True)
+"""Of a branch or the body of a loop."""
+
+
+class Facts:
+    """What has been found about a run of a function; it holds of the enclosing traces, too."""
+
+    depends_on: float = math.inf
+    """The lowest level of which Python saw a value."""
+    reshaped = False
+    """Whether layouts decided what is a view."""
+    assigned = False
+    """Whether elements were assigned."""
+    repeats = False
+    """Whether a loop without reverse mode was recorded."""
+    cuts: Mapping[tuple[CodeType, int], tuple[int, str, dict[str, Any]]] = NOTHING
+    """The user's lines that made a constant of a variable of this trace, the first variable and how: see `strict.py`."""
+
+    def join(self, inner: Facts) -> None:
+        """Take up the facts of a trace within this one."""
+        self.depends_on = min(self.depends_on, inner.depends_on)
+        self.reshaped |= inner.reshaped
+        self.assigned |= inner.assigned
+        self.repeats |= inner.repeats
+
+
+class Given:
+    """What is known of the inputs of a trace."""
+
+    xp: ModuleType = np
+    """The array library of known inputs."""
+    target: Target = NUMPY
+    """What is so of arrays of this library."""
+    on_host = False
+    """Whether the inputs are NumPy's."""
+    layouts: Mapping[int, Layout] = NOTHING
+    """The layouts of those that do not lie in C order."""
+    still: frozenset[int] = frozenset()
+    """Those made of what has no tangent."""
+    answers: Any = None
+    """The `Answers` for the arguments of one call, though inputs have no values; None if nothing is answered."""
+
+
+class Late:
+    """What can fail and was put off."""
+
+    variables: frozenset[int] = frozenset()
+    """The results of equations that were not computed when they were recorded."""
+    failed: Exception | None = None
+    """The error of one of these that has failed since."""
+
+
+class Opening(NamedTuple):
+    """Where and when a trace was opened.
+
+    Attributes
+    ----------
+    frame
+        The `id` of the frame that opened it; 0 if nothing is put off.
+    started
+        The time, where somebody observes; else 0.
+    sizes
+        How many variables enclosing traces had, by level.
+    """
+
+    frame: int = 0
+    started: float = 0.0
+    sizes: Mapping[int, int] = NOTHING
