@@ -87,7 +87,7 @@ MUTANTS = (
     ),
     Mutant(
         "value-dependence-not-handed-on",
-        "fungrad/core/trace.py",
+        "fungrad/core/mode.py",
         "self.depends_on = min(self.depends_on, inner.depends_on)",
         "self.depends_on = max(self.depends_on, inner.depends_on)",
         "a trace does not tell the one around it that Python saw a value",
