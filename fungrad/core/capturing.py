@@ -66,10 +66,10 @@ class Capturing(Recording):
 
     def add_input(self, type_: ArrayType, value: Any, constant: bool = False) -> int:
         """Return a new variable with a value of its own: captured, or a `constant` of the program."""
-        holder, me = self.turn.holder, get_ident()  # as `Turn` does, in a third of the time
+        turn, me = self.turn, get_ident()  # as `Turn` does, in a third of the time
         try:
-            if holder.setdefault(0, me) != me:
-                self.turn.wait()
+            if turn.setdefault(0, me) != me:
+                turn.wait()
             v = len(self.types)
             self.types.append(type_)
             if constant:
@@ -78,14 +78,17 @@ class Capturing(Recording):
                 if self.values is not None:
                     self.values[v] = value
                 self.captures[v] = value
-            holder.pop(0, None)
+            turn.pop(0, None)
         except BaseException:
-            self.turn.give_back()
+            turn.give_back()
             raise
         return v
 
     def constant(self, variable: int, ask: bool = False) -> Any:
-        """Return the value of a variable that depends on no input, though these have none; else None."""
+        """Return the value of a variable that depends on no input, though these have none; else None.
+
+        With `ask` it is needed: `asked` is what enclosing traces give.
+        """
         if self.lookups.constants is None:
             self.lookups.constants = Constants()
         return self.lookups.constants.value(self, variable, ask)

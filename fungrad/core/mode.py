@@ -13,12 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fungrad.core.backend import NUMPY, Target
-from fungrad.core.layout import Layout
-
-__all__ = [
-    "BRANCH", "GRADIENT", "NOTHING", "PROGRAM", "RULES", "TANGENTS", "TYPES", "VALUES",
-    "Facts", "Given", "Late", "Mode", "Opening",
-]  # fmt: skip
 
 NOTHING: Any = MappingProxyType({})
 """In place of a dict in which there is nothing yet."""
@@ -38,8 +32,8 @@ class Mode(NamedTuple):
     ambient
         Whether values made from nothing are recorded here while the trace is the innermost.
     branch
-        Whether this function, a branch or the body of a loop, may never run. Then operations on tracers of enclosing
-        traces, or on constants alone, are recorded here too, since they must not run for another branch.
+        Whether the function, a branch or a loop's body, may never run. So operations on tracers of enclosing traces, or
+        on constants alone, are recorded here too.
     runs_all
         Whether all that is recorded runs at the end, so that what can fail may be put off until then.
     order
@@ -105,7 +99,7 @@ class Given:
     """What is so of arrays of this library."""
     on_host = False
     """Whether the inputs are NumPy's."""
-    layouts: Mapping[int, Layout] = NOTHING
+    layouts: Mapping[int, Any] = NOTHING
     """The layouts of those that do not lie in C order."""
     still: frozenset[int] = frozenset()
     """Those made of what has no tangent."""

@@ -365,13 +365,9 @@ def run(primitive: Primitive, operands: Sequence[Any], source: Source | None) ->
     """Apply a primitive: to arrays, with NumPy's warnings at the user's line, else as `bind` does."""
     if Tracer in map(type, operands):
         return bind(primitive, operands, source)
-    if (
-        source is None
-        and not primitive.effect
-        and (modes := modes_with_calls()) is not float_modes.get()
-    ):
-        # In a context of its own, which needs no restoring.
-        context = contextvars.copy_context()
+    warns = source is None and not primitive.effect
+    if warns and (modes := modes_with_calls()) is not float_modes.get():
+        context = contextvars.copy_context()  # of its own, which needs no restoring
         context.run(float_modes.set, modes)
         return context.run(execute, primitive, operands)
     return execute(primitive, operands, source)
@@ -384,16 +380,13 @@ def note_place(error: Exception, primitive: Primitive, source: Source) -> None:
 
 def execute(primitive: Primitive, operands: Sequence[Any], source: Source | None = None) -> Any:
     """Run a primitive on arrays of their own library."""
-    xp, *on_library = with_library(operands)
-    return compute(primitive, source, xp, on_library)
+    xp, *operands = with_library(operands)
+    return compute(primitive, source, xp, operands)
 
 
 @runs_equation
 def compute(primitive: Primitive, source: Source | None, xp: Any, operands: Sequence[Any]) -> Any:
-    """Run a primitive on arrays of the library `xp`: the one place where equations are computed.
-
-    0-d NumPy results become scalars, as NumPy's functions give. An error names the line that recorded the equation.
-    """
+    """Run a primitive on arrays of the library `xp`; 0-d NumPy results become scalars, as NumPy gives."""
     try:
         result = primitive.impl(xp, *operands)
     except Exception as error:

@@ -34,7 +34,7 @@ class Recorder(Protocol):
     """A trace as seen by its tracers and the functions applied to them.
 
     The trace itself (`core/trace.py`) stands above primitives, and these above tracers; so of the primitives that
-    it records nothing is known here.
+    it records nothing is known here. Its methods are described there and in the classes that it is made of.
     """
 
     label: str
@@ -63,15 +63,11 @@ class Recorder(Protocol):
     def parts(self) -> bool:
         """Whether it is of calls that are mapped, which are parted where Python asks for a value."""
 
-    def close(self) -> None:
-        """Record no more."""
-
-    def recorder(self) -> Recorder:
-        """Return the trace that records the current computation: this one, or an open branch."""
-
-    def record(self, primitive: Any, operands: Sequence[Any], source: Source | None = None) -> Any:
-        """Append the equation that applies a primitive and return the tracers of its results."""
-
+    def close(self) -> None: ...
+    def recorder(self) -> Recorder: ...
+    def record(
+        self, primitive: Any, operands: Sequence[Any], source: Source | None = None
+    ) -> Any: ...
     def extend(
         self,
         primitive: Any,
@@ -79,50 +75,17 @@ class Recorder(Protocol):
         out_types: tuple[ArrayType, ...],
         source: Source | None = None,
         own_frames: int = 2,
-    ) -> Any:
-        """Append the equation of a one-result primitive on variables of this trace, where `into` is None."""
-
-    def lift(self, value: Any) -> Any:
-        """Return `value` as a tracer of this trace, or of the branch that records instead."""
-
-    def capture(self, value: Any) -> int:
-        """Return the variable that stands for `value`, an array or a tracer of another trace."""
-
-    def uniform(self, value: Any, type_: ArrayType, strides: tuple[int, ...]) -> Any:
-        """Return a new input of `type_` whose elements all are `value`, a 0-d array."""
-
-    def evaluate(self) -> None:
-        """Run the equations that are pending; values must be known."""
-
-    def settle(self, called_with: int) -> None:
-        """Take the first operands of the equation recorded last for its results: nothing is computed."""
-
-    def constant(self, variable: int, ask: bool = False) -> Any:
-        """Return the value of a variable that depends on no input, though these have none; else None.
-
-        With `ask` it is needed: `asked` is what enclosing traces give.
-        """
-
-    def answer(self, variable: int, seen_as: SeenAs = None) -> Any:
-        """Return the value of a variable with which Python goes on, if calls traced together differ in it.
-
-        From then on only the calls that have this value are traced; or that are equal in what Python sees of it.
-        """
-
-    def has_tangent(self, variable: int, by_this: bool = False) -> bool:
-        """Whether an open transform, or with `by_this` this one, may differentiate a variable."""
-
-    def maker(self, variable: int) -> tuple[Any, tuple[int, ...]]:
-        """Return the primitive and operands that made a variable; None if it is no equation's only result."""
-
-    def origin(self, variable: int) -> str:
-        """Say where a variable was made."""
-
-    def kept(self, x: Any) -> Any:
-        """Return the array that a constant of this closed trace becomes."""
-
-    def keeps(self, x: Any) -> bool:
-        """Make an array of a constant of this closed trace; whether it is one."""
-
-    def raise_leaked(self, operands: Sequence[Any]) -> NoReturn:
-        """Raise the error for the use of a tracer of this trace after it was closed."""
+    ) -> Any: ...
+    def lift(self, value: Any) -> Any: ...
+    def capture(self, value: Any) -> int: ...
+    def uniform(self, value: Any, type_: ArrayType, strides: tuple[int, ...]) -> Any: ...
+    def evaluate(self) -> None: ...
+    def settle(self, called_with: int) -> None: ...
+    def constant(self, variable: int, ask: bool = False) -> Any: ...
+    def answer(self, variable: int, seen_as: SeenAs = None) -> Any: ...
+    def has_tangent(self, variable: int, by_this: bool = False) -> bool: ...
+    def maker(self, variable: int) -> tuple[Any, tuple[int, ...]]: ...
+    def origin(self, variable: int) -> str: ...
+    def kept(self, x: Any) -> Any: ...
+    def keeps(self, x: Any) -> bool: ...
+    def raise_leaked(self, operands: Sequence[Any]) -> NoReturn: ...

@@ -244,20 +244,20 @@ class Trace(Capturing):
                 pass
         elif not self.mode.rewriting and type(source) is not tuple:
             source = resolve_source(source)
-        types, equations, holder = self.types, self.equations, self.turn.holder
+        types, equations, turn = self.types, self.equations, self.turn
         me = get_ident()
         try:
-            if holder.setdefault(0, me) != me:
-                self.turn.wait()
+            if turn.setdefault(0, me) != me:
+                turn.wait()
             variable = len(types)
             if len(self.sources) > len(equations):  # an interrupt has left one too many
                 del self.sources[len(equations) :]
             self.sources.append(source)
             types += out_types
             equations.append((primitive, inputs, (variable,)))
-            holder.pop(0, None)
+            turn.pop(0, None)
         except BaseException:
-            self.turn.give_back()
+            turn.give_back()
             raise
         result = Tracer()  # as `new_tracer` does
         result._owner = self

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from fungrad import Expr, Tracer
 from fungrad.compile.passes.dead_code import without_dead_code
-from fungrad.core.mode import PROGRAM
-from fungrad.core.trace import Trace
+from fungrad.core.trace import PROGRAM, Trace
 from fungrad.extend.core import ClosedJaxpr, Jaxpr
 from fungrad.extend.programs import evaluate
 from fungrad.extend.types import type_of

@@ -71,7 +71,7 @@ def test_a_thread_does_not_wait_for_a_turn_it_has_kept(another):
         enter_and_leave(turn)
 
     assert in_thread(kept_and_taken_again)
-    assert trace.turn.holder == {}
+    assert trace.turn == {}
 
 
 def test_the_turn_of_a_thread_that_has_ended(another):
@@ -79,7 +79,7 @@ def test_the_turn_of_a_thread_that_has_ended(another):
     turn = trace.turn
     assert in_thread(turn.__enter__)
     assert in_thread(lambda: [enter_and_leave(turn) for _ in range(3)])
-    assert trace.turn.holder == {}
+    assert trace.turn == {}
 
 
 def test_only_its_own_turn_is_given_back(another):
@@ -87,9 +87,9 @@ def test_only_its_own_turn_is_given_back(another):
     turn = trace.turn
     with turn:
         assert in_thread(turn.give_back)
-        assert trace.turn.holder == {0: threading.get_ident()}
+        assert trace.turn == {0: threading.get_ident()}
     turn.give_back()
-    assert trace.turn.holder == {}
+    assert trace.turn == {}
 
 
 def places_of(frame):
