@@ -35,7 +35,7 @@ def layout_of(array: Any) -> Layout:
         if memory is None:
             return "C"
         if memory is ARGUMENT:
-            return array._owner.given.layouts.get(array._variable, "C")
+            return array._owner.given.layouts.get(array._variable, "C")  # type: ignore[no-any-return]
         return memory.layout  # type: ignore[no-any-return]
     if not isinstance(array, np.ndarray) and on_host((array,)):
         return "C"

@@ -69,7 +69,7 @@ BRANCH = Mode(branch=True, staged=True)
 
 
 class Facts:
-    """What has been found about a run of a function; it holds of the enclosing traces, too."""
+    """What is noted of a run of a function; the first four hold of the enclosing traces, too."""
 
     depends_on: float = math.inf
     """The lowest level of which Python saw a value."""
@@ -81,6 +81,16 @@ class Facts:
     """Whether a loop without reverse mode was recorded."""
     cuts: Mapping[tuple[CodeType, int], tuple[int, str, dict[str, Any]]] = NOTHING
     """The user's lines that made a constant of a variable of this trace, the first variable and how: see `strict.py`."""
+    late: frozenset[int] = frozenset()
+    """The results of what can fail and was not computed when it was recorded."""
+    failed: Exception | None = None
+    """The error of one of these that has failed since."""
+    opener = 0
+    """The `id` of the frame that opened the trace; 0 if nothing is put off."""
+    started = 0.0
+    """When it was opened, where somebody observes."""
+    sizes: Mapping[int, int] = NOTHING
+    """How many variables enclosing traces had then, by level."""
 
     def join(self, inner: Facts) -> None:
         """Take up the facts of a trace within this one."""
@@ -105,30 +115,3 @@ class Given:
     """Those made of what has no tangent."""
     answers: Any = None
     """The `Answers` for the arguments of one call, though inputs have no values; None if nothing is answered."""
-
-
-class Late:
-    """What can fail and was put off."""
-
-    variables: frozenset[int] = frozenset()
-    """The results of equations that were not computed when they were recorded."""
-    failed: Exception | None = None
-    """The error of one of these that has failed since."""
-
-
-class Opening(NamedTuple):
-    """Where and when a trace was opened.
-
-    Attributes
-    ----------
-    frame
-        The `id` of the frame that opened it; 0 if nothing is put off.
-    started
-        The time, where somebody observes; else 0.
-    sizes
-        How many variables enclosing traces had, by level.
-    """
-
-    frame: int = 0
-    started: float = 0.0
-    sizes: Mapping[int, int] = NOTHING

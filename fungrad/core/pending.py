@@ -30,8 +30,8 @@ def run_pending(trace: Recording) -> None:
         _run_all(trace)
     except Exception as error:
         _, _, outputs = trace.equations[trace.done]
-        if not trace.late.variables.isdisjoint(outputs):
-            trace.late.failed = error
+        if not trace.facts.late.isdisjoint(outputs):
+            trace.facts.failed = error
         raise
 
 
@@ -50,15 +50,15 @@ def try_last(trace: Recording) -> None:
 
 def earlier_failure(trace: Recording, error: BaseException | None) -> Exception | None:
     """Return the error of postponed equations that should have been raised before `error`, or at all."""
-    if isinstance(error, Exception) and trace.late.failed is None:
+    if isinstance(error, Exception) and trace.facts.failed is None:
         with contextlib.suppress(Exception):
             trace.evaluate()
     behind = error
     for _ in range(_CHAIN):
-        if behind is None or behind is trace.late.failed:
+        if behind is None or behind is trace.facts.failed:
             break
         behind = behind.__cause__ or behind.__context__
-    return None if behind is not None and behind is trace.late.failed else trace.late.failed
+    return None if behind is not None and behind is trace.facts.failed else trace.facts.failed
 
 
 _CHAIN = 16

@@ -12,7 +12,7 @@ from fungrad.core.errors import Source
 from fungrad.core.types import ArrayType
 
 if TYPE_CHECKING:
-    from fungrad.core.mode import Facts, Given, Late, Mode, Opening
+    from fungrad.core.mode import Facts, Given, Mode
     from fungrad.core.turns import Turn
 
 CLOSED: Any = object()
@@ -52,8 +52,6 @@ class Recorder(Protocol):
     turn: Turn
     facts: Facts
     given: Given
-    late: Late
-    opening: Opening
 
     @property
     def open(self) -> bool:

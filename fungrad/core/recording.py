@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from fungrad.core.errors import Source, describe_source
 from fungrad.core.expr import Expr, as_equation
-from fungrad.core.mode import NOTHING, Facts, Given, Late, Mode
+from fungrad.core.mode import NOTHING, Facts, Given, Mode
 from fungrad.core.primitive import Primitive
 from fungrad.core.recorder import CLOSED, SeenAs
 from fungrad.core.turns import Turn
@@ -52,8 +52,8 @@ class Recording:
         What the trace is for.
     turn
         The context in which a thread has its turn to record.
-    facts, given, late
-        What is noted of the run, of its inputs, and of what was put off: see `mode.py`.
+    facts, given
+        What is noted of the run, and of its inputs: see `mode.py`.
     lookups
         What has been looked up of variables.
     """
@@ -67,7 +67,6 @@ class Recording:
         "inputs",
         "known",
         "label",
-        "late",
         "lookups",
         "mode",
         "sources",
@@ -93,7 +92,6 @@ class Recording:
     turn: Turn
     facts: Facts
     given: Given
-    late: Late
     lookups: Lookups
 
     @property

@@ -231,8 +231,8 @@ def check_not_assigned(type_: ArrayType, owner: Recorder) -> None:
             f"at {here()}\nelements of a NumPy array are set to a tracer of type {type_}: the "
             f"derivative would be lost. {in_library() or advice}",
         )
-        if owner.late.failed is None:
-            owner.late.failed = error
+        if owner.facts.failed is None:
+            owner.facts.failed = error
         raise error
 
 

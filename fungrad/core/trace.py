@@ -31,7 +31,7 @@ from fungrad.core.expr import Expr
 from fungrad.core.float_warnings import at_users_lines
 from fungrad.core.frames import is_caught_below, own_files, users_files, users_frame
 from fungrad.core.layout import Layout, layout_of
-from fungrad.core.mode import NOTHING, RULES, TYPES, Facts, Given, Late, Mode, Opening
+from fungrad.core.mode import NOTHING, RULES, TYPES, Facts, Given, Mode
 from fungrad.core.moving import Moving
 from fungrad.core.nesting import evaluating, leaked, lifted, new_level, passed_over
 from fungrad.core.observing import observers, tell
@@ -65,14 +65,11 @@ class Trace(Capturing):
         Redirect target: an open branch trace, `CLOSED`, or None to record here.
     source
         The place in place of the user's line, while rules run.
-    opening
-        Where and when it was opened.
     """
 
     __slots__ = (
         "into",
         "level",
-        "opening",
         "outer",
         "source",
     )
@@ -91,13 +88,11 @@ class Trace(Capturing):
         self.turn = Turn()
         self.facts = Facts()
         self.given = Given()
-        self.late = Late()
         self.lookups = Lookups()
         self.level = new_level()
         self.outer: Recorder | None = None
         self.into: Recorder | None = None
         self.source: Source | None = None
-        self.opening = Opening()
 
     def __enter__(self) -> Trace:
         mode = self.mode
@@ -106,32 +101,31 @@ class Trace(Capturing):
             self.outer = outer = innermost_trace()
         if mode.ambient:
             current_trace.set(self)
-        if mode.runs_all or observers or (outer is not None and not mode.rewriting):
-            self.opening = Opening(
-                id(sys._getframe(1)) if mode.runs_all else 0,
-                time.perf_counter() if observers else 0.0,
-                {} if outer is None or mode.rewriting else self._look_outwards(outer),
-            )
+        if mode.runs_all:
+            self.facts.opener = id(sys._getframe(1))
+        if observers:
+            self.facts.started = time.perf_counter()
+        if outer is not None and not mode.rewriting:
+            self._look_outwards(outer)
         return self
 
-    def _look_outwards(self, outer: Recorder | None) -> dict[int, int]:
-        """Return the sizes of the enclosing traces, and record in their place if this is a branch."""
+    def _look_outwards(self, outer: Recorder | None) -> None:
+        """Take up facts of the enclosing traces, and record in their place if this is a branch."""
         if outer is not None and outer.mode.staged:
             self.mode = self.mode._replace(staged=True)
-        sizes = {}
+        self.facts.sizes = sizes = {}
         while outer is not None:
             sizes[outer.level] = len(outer.types)
             if self.mode.branch and outer.into is None:
                 outer.into = self
             outer = outer.outer
-        return sizes
 
     def __exit__(self, _: object, error: BaseException | None, traceback: object) -> None:
-        if started := self.opening.started:
+        if started := self.facts.started:
             kind = "rewrite" if self.mode.rewriting else "trace"
             tell(kind, self.label, started, equations=len(self.equations))
-        late = self.late
-        earlier = earlier_failure(self, error) if late.variables or late.failed else None
+        facts = self.facts
+        earlier = earlier_failure(self, error) if facts.late or facts.failed else None
         self.close()
         current_trace.set(self.outer)
         if earlier is not None:
@@ -210,11 +204,11 @@ class Trace(Capturing):
         else:
             result = self.extend(primitive, inputs, out_types, source, 3)
         if self.values is not None and (primitive.can_fail or primitive.effect):
-            frame = self.opening.frame
+            frame = self.facts.opener
             if primitive.effect or not frame or is_caught_below(frame):
                 try_last(self)
             else:
-                self.late.variables |= {len(self.types) - 1}
+                self.facts.late |= {len(self.types) - 1}
         return result
 
     def extend(

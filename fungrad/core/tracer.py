@@ -288,11 +288,11 @@ class Tracer(Slots):
             error = refusals.without_value(what, self._type, owner.label, advice)
             # A `try` of the user's would take it for an error of the program.
             if (
-                owner.late.failed is None
+                owner.facts.failed is None
                 and settings.get().reading
                 and frames.is_caught_within_transform()
             ):
-                owner.late.failed = error
+                owner.facts.failed = error
             raise error
         return value
 
@@ -381,8 +381,8 @@ def forgive(error: BaseException) -> None:
     """Forget an error that a trace would raise at its end: whoever has caught it goes another way."""
     trace = current_trace.get()
     while trace is not None:
-        if trace.late.failed is error:
-            trace.late.failed = None
+        if trace.facts.failed is error:
+            trace.facts.failed = None
         trace = trace.outer
 
 

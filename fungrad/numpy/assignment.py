@@ -77,7 +77,7 @@ def _adopted(x: Tracer, current: Recorder | None) -> bool:
     shown = [r() for r in views.references] if type(views) is Views else []
     family = [root, *[view for view in shown if view is not None]]
     family = [t for t in family if t._owner is root._owner]
-    start = current.opening.sizes.get(root._owner.level) if current is not None else None
+    start = current.facts.sizes.get(root._owner.level) if current is not None else None
     if current is None or start is None or any(t._variable < start for t in family):
         return False
     for t in family:
