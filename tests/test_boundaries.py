@@ -51,7 +51,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     "extend.mlir": {_JAX: "transforms.foreign"},
     "extend.packages": {_FACE: "core.errors"},
     "extend.partial_eval": {
-        _JAX: "compile.passes.dead_code core.mode core.trace transforms.avals transforms.call"
+        _JAX: "compile.passes.dead_code core.trace transforms.avals transforms.call"
     },
     "extend.primitives": {_JAX: "transforms.jaxprs"},
     "extend.programs": {_FACE: "core.errors"},

@@ -32,6 +32,7 @@ from fungrad.core.float_warnings import at_users_lines
 from fungrad.core.frames import is_caught_below, own_files, users_files, users_frame
 from fungrad.core.layout import Layout, layout_of
 from fungrad.core.mode import NOTHING, RULES, TYPES, Facts, Given, Mode
+from fungrad.core.mode import PROGRAM as PROGRAM
 from fungrad.core.moving import Moving
 from fungrad.core.nesting import evaluating, leaked, lifted, new_level, passed_over
 from fungrad.core.observing import observers, tell
