@@ -4,7 +4,8 @@ In ``where(x > 0, log(x), 0)`` the result depends on no logarithm at x = 0. Its 
 its cotangent of x. A zero by value is another matter: that of sqrt(x)**2 at 0 times an infinite slope may be any number.
 
 So each variable has a *demand*: the elements that outputs can depend on, where some conditions hold. `select`, products with
-booleans, maxima and indexing narrow it; elementwise functions and moves of elements hand it on; all else demands everything. Several
+booleans, maxima and indexing narrow it; elementwise functions and moves of elements hand it on; all else demands everything.
+Programs that fill arrays are full of slices, so an update in place demands everything too where only slices select. Several
 uses demand what their conditions have in common, which is at least the union of them.
 
 Loops that pull cotangents back do two things by it. Before an equation that multiplies, the cotangent of what is not
@@ -34,6 +35,7 @@ from fungrad.primitives.elementwise import (
     mul,
     sub,
 )
+from fungrad.primitives.indexing import Scatter, Update
 from fungrad.primitives.joins import Concatenate, Roll, Stack
 from fungrad.primitives.shaping import Broadcast, Permute, Rearrangement, ReduceSum, Reshape
 from fungrad.primitives.slices import Pad, Reverse
@@ -194,7 +196,10 @@ class Analysis:
         matters = variable in self.singular or self._is_selected(mine | theirs)
         if not (mine and theirs and matters) or self._contrary(mine, theirs):
             return common
-        return common | {self._number(Condition(either=(mine, theirs)))}
+        number = self._number(Condition(either=(mine, theirs)))
+        if mine | theirs <= self.mild:
+            self.mild.add(number)
+        return common | {number}
 
     def _contrary(self, one: Demand, other: Demand) -> bool:
         if len(one) != 1 or len(other) != 1:
@@ -212,6 +217,8 @@ class Analysis:
             return ALL
         if i not in (range(len(inputs)) if primitive.linear == () else primitive.linear or ()):
             return ALL
+        if isinstance(primitive, Update) and demand <= self.mild:
+            return ALL
         if demand:
             through = {
                 n: self._number(Condition(move=equation, position=i, inner=n))
@@ -220,7 +227,7 @@ class Analysis:
             for those in (self.mild, self.picks):
                 those.update([through[n] for n in demand & those])
             return frozenset(through.values())
-        overwrites = isinstance(primitive, WRITES) and primitive.kind == "set"
+        overwrites = isinstance(primitive, Scatter) and primitive.kind == "set"
         if i == 0 and (overwrites or isinstance(primitive, PICKS)):
             return frozenset({self._picked(equation)})
         return ALL
@@ -316,8 +323,12 @@ class Analysis:
         return isinstance(primitive, Elementwise)
 
     def _is_finite(self, factor: int) -> bool:
-        """Whether a variable is known to be a finite number other than zero, or made of booleans."""
-        value = self.expr.constants.get(self.spread.get(factor, factor))
-        return factor in self.booleans or (
-            value is not None and np.ndim(value) == 0 and bool(np.isfinite(value)) and value != 0
-        )
+        """Whether a factor is made of booleans, or is one finite number other than zero.
+
+        A number that is no operand of the derivative counts as finite if it is broadcast: were it not, nothing would be.
+        """
+        source = self.spread.get(factor)
+        if factor in self.booleans or (source is not None and not self.expr.types[source].shape):
+            return True
+        value = self.expr.constants.get(factor)
+        return value is not None and np.ndim(value) == 0 and bool(np.isfinite(value)) and value != 0

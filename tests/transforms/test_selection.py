@@ -233,3 +233,26 @@ def test_printed_programs_select_once():
     """The mask of the selection moves behind what it guards: there are as many selections as before."""
     lowered = fg.jit(fg.grad(lambda x: np.sum(np.where(x > 0, np.log(x), 0)))).lower(X)
     assert lowered.source.count("np.where") == 2
+
+
+def orthogonal(a):
+    a, q = a.copy(), np.zeros((3, 3))
+    for k in range(3):
+        q[:, k] = a[:, k] / np.sqrt(a[:, k] @ a[:, k])
+        for j in range(k + 1, 3):
+            a[:, j] -= q[:, k] * (q[:, k] @ a[:, j])
+    return np.sum(q[1:] * a[:-1])
+
+
+def upwind(u):
+    lap = 4.0 * u[1:-1] - (u[2:] + u[:-2])
+    flux = np.where((lap[1:] - lap[:-1]) * u[1:-2] > 0, 0, lap[1:])
+    return np.sum(u[1:-2] * flux)
+
+
+@pytest.mark.parametrize("f", [orthogonal, upwind])
+def test_slices_and_linear_operands_have_no_masks(f):
+    x = np.arange(1.0, 10.0) ** 1.5
+    program = str(fg.make_expr(fg.grad(f))(x.reshape(3, 3) if f is orthogonal else x))
+    assert "void" not in program
+    assert "kept" not in program
