@@ -83,6 +83,8 @@ def holds_array(x: Any) -> bool:
 
 def plain_form(x: Any) -> str:
     """Return the code for the plain array in an object that computes by rules of its own."""
+    if type(getattr(x, "data", None)).__name__ == "Tracer":  # as xarray's may be
+        return "x.data"
     for attribute in ("to_numpy()", "magnitude", "value", "todense()"):
         if hasattr(x, attribute.removesuffix("()")):
             return f"x.{attribute}"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.annotations import signature
-from fungrad.core.foreign import plain_form
+from fungrad.core.foreign import has_own_rules, plain_form
 
 EVERYTHING = "Arguments and results of transformed functions are arrays, numbers and pytrees (tuples, lists, dicts, ...) of them."
 
@@ -24,7 +24,7 @@ def how_to_register(value: Any) -> str:
     """Return the code that makes an object an argument or a result; "" if it cannot be one."""
     cls = type(value)
     name = cls.__name__
-    if hasattr(value, "to_numpy"):
+    if hasattr(value, "to_numpy") or has_own_rules(cls):
         return f"{EVERYTHING} Pass the plain array in it, {plain_form(value)}."
     if dataclasses.is_dataclass(cls):
         fields = [f for f in dataclasses.fields(cls) if f.init]

@@ -280,8 +280,8 @@ def type_of(value: Any) -> ArrayType:
         return value  # type: ignore[no-any-return]
     for name in ("_type", "type"):  # of a tracer, of what stands for one in rules
         type_ = getattr(value, name, None)
-        if type(type_) is ArrayType:
-            return type_
+        if type(type_) is ArrayType and (name == "type" or hasattr(cls, name)):
+            return type_  # not that of a tracer in an object of pint's
     dtype = getattr(value, "dtype", None)
     shape = getattr(value, "shape", None)
     if cls.__name__ == "matrix":

@@ -90,6 +90,28 @@ def test_no_operand_loses_what_it_means(f):
         fg.grad(f)(NUMBERS)
 
 
+@pytest.mark.parametrize("transform", [fg.grad, fg.jit, fg.jacrev, fg.make_expr, fg.value_and_grad])
+@pytest.mark.parametrize(
+    ("f", "advice"),
+    [
+        (
+            lambda x: np.sum(x * UNITS.Quantity(NUMBERS, "m")),
+            r"Quantity.*x\.magnitude",
+        ),
+        (lambda x: (T * x).sum(), r"DataArray.*x\.data"),
+    ],
+    ids=["pint", "xarray"],
+)
+def test_results_that_mean_more_than_numbers_are_refused(transform, f, advice):
+    with pytest.raises(TypeError, match=advice):
+        transform(f)(NUMBERS)
+
+
+def test_units_of_two_traced_quantities_stay():
+    f = lambda x: (x * (x * UNITS.km)).to("m").sum().magnitude
+    np.testing.assert_allclose(fg.grad(f)(NUMBERS), 2000 * NUMBERS)
+
+
 def test_datasets_in_files_are_arrays(tmp_path):
     with h5py.File(tmp_path / "x.h5", "w") as file:
         x = file.create_dataset("x", data=NUMBERS)
