@@ -7,7 +7,7 @@ import pytest
 
 PAGE = Path(__file__).parents[2] / "docs" / "containers.md"
 BLOCKS = re.findall(
-    r"^## (.+?)\n.*?```python\n(.*?)```", PAGE.read_text(), re.DOTALL | re.MULTILINE
+    r"^## (.+?)\n.*?```python(?: skip)?\n(.*?)```", PAGE.read_text(), re.DOTALL | re.MULTILINE
 )
 PACKAGES = {
     "SciPy's sparse arrays": "scipy",
