@@ -1,6 +1,6 @@
-"""What traces are for, and what is noted of them beside the program that they record.
+"""The purposes of traces, and their notes beside the program that they record.
 
-Of most traces little is noted, so the defaults are attributes of the classes: to make one costs next to nothing.
+Most traces note little, so the defaults are attributes of the classes: to make one costs next to nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NOTHING: Any = MappingProxyType({})
 
 
 class Mode(NamedTuple):
-    """What a trace is for.
+    """The purpose of a trace.
 
     Attributes
     ----------
@@ -53,36 +53,36 @@ class Mode(NamedTuple):
 
 
 TYPES = Mode()
-"""Of a function of which types alone are known, as under `vmap`."""
+"""A function of arguments whose types alone are known, as under `vmap`."""
 VALUES = Mode(with_values=True)
-"""Of a function of known arguments, as under `vjp`."""
+"""A function of known arguments, as under `vjp`."""
 GRADIENT = VALUES._replace(runs_all=True)
 """Likewise, where all that is recorded runs, as under `grad`."""
 PROGRAM = Mode(bake=True)
-"""Of a program that is kept, as under `jit`: captured arrays are its constants."""
+"""A program that is kept, as under `jit`: captured arrays are its constants."""
 RULES = PROGRAM._replace(rewriting=True)
-"""Of a program that rules make from another one."""
+"""A program that rules make from another one."""
 TANGENTS = RULES._replace(ambient=False)
-"""Of the tangents beside the primal values of such a program."""
+"""The tangents beside the primal values of such a program."""
 BRANCH = Mode(branch=True, staged=True)
-"""Of a branch or the body of a loop."""
+"""A branch or the body of a loop."""
 
 
 class Facts:
-    """What is noted of a run of a function; the first four hold of the enclosing traces, too."""
+    """Notes on a run of a function; the first four hold for the enclosing traces, too."""
 
     depends_on: float = math.inf
-    """The lowest level of which Python saw a value."""
+    """The lowest level whose values Python saw."""
     reshaped = False
-    """Whether layouts decided what is a view."""
+    """Whether layouts decided which results are views."""
     assigned = False
     """Whether elements were assigned."""
     repeats = False
     """Whether a loop without reverse mode was recorded."""
     cuts: Mapping[tuple[CodeType, int], tuple[int, str, dict[str, Any]]] = NOTHING
-    """The user's lines that made a constant of a variable of this trace, the first variable and how: see `strict.py`."""
+    """The user's lines that made a constant of a variable, with the first one and how: see `strict.py`."""
     late: frozenset[int] = frozenset()
-    """The results of what can fail and was not computed when it was recorded."""
+    """The results of equations that can fail and were not computed when recorded."""
     failed: Exception | None = None
     """The error of one of these that has failed since."""
     opener = 0
@@ -101,17 +101,17 @@ class Facts:
 
 
 class Given:
-    """What is known of the inputs of a trace."""
+    """Facts known about the inputs of a trace."""
 
     xp: ModuleType = np
     """The array library of known inputs."""
     target: Target = NUMPY
-    """What is so of arrays of this library."""
+    """The compiler's facts about this library."""
     on_host = False
     """Whether the inputs are NumPy's."""
     layouts: Mapping[int, Any] = NOTHING
     """The layouts of those that do not lie in C order."""
     still: frozenset[int] = frozenset()
-    """Those made of what has no tangent."""
+    """Inputs made of values that have no tangent."""
     answers: Any = None
-    """The `Answers` for the arguments of one call, though inputs have no values; None if nothing is answered."""
+    """The `Answers` for one call's arguments, where inputs have no values; None if there are none."""

@@ -16,10 +16,10 @@ from fungrad.core.types import ArrayType
 
 
 class Lookups:
-    """What has been looked up of the variables of a trace."""
+    """Answers that a trace remembers about its variables."""
 
     captured: dict[Hashable, tuple[int, Any]] = NOTHING
-    """What was captured: the variable, and what it was captured as."""
+    """The variables of captured values, each with the value as it was captured."""
     constants: Any = None
     """The `Constants`, once one has been asked for; likewise `Moving`."""
     moving: Any = None

@@ -96,7 +96,7 @@ def pull_back(
 
 
 Step: TypeAlias = tuple[Equation, Source | None, Sequence[bool], Any]
-"""An equation to go back through, its place, which operands get a cotangent, and its derivative, if made before."""
+"""An equation to go back through: itself, its place, flags of operands, and its derivative if made."""
 
 
 class Cotangents:
@@ -135,7 +135,7 @@ class Cotangents:
                     known[v] = ct if first is None else self.plus(v, first, ct)
 
     def locate(self, source: Source | None) -> None:
-        """Record from here on as the derivative of what was recorded at `source`, if this records."""
+        """Place what is recorded from here on in the backward pass of `source`."""
 
     def plus(self, variable: int, first: Any, second: Any) -> Any:
         """Return the sum of two cotangents of a variable."""
