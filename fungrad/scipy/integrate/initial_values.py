@@ -11,7 +11,7 @@ from scipy.optimize import OptimizeResult
 
 from fungrad.core import tree
 from fungrad.core.backend import to_host
-from fungrad.core.errors import ConcretizationError, here
+from fungrad.core.errors import ConcretizationError, FungradError, here
 from fungrad.core.tracer import Tracer, innermost_trace, needed_value
 from fungrad.core.types import array_type
 from fungrad.numpy.promotion import as_array, has_tracer
@@ -22,6 +22,7 @@ from fungrad.programs.solvers.root import root, tangent_solver
 from fungrad.scipy.arguments import cast, operand
 from fungrad.scipy.glossary import public
 from fungrad.scipy.integrate.equations import Equation
+from fungrad.scipy.optimize.jacobians import LEAST, Jacobian, takes_few_products
 
 __all__ = ["solve_ivp"]
 
@@ -46,7 +47,7 @@ def solve_ivp(
 ) -> Any:
     """Integrate the differential equation ``dy/dt = fun(t, y, *args)``; `scipy.integrate.solve_ivp`.
 
-    Outside of traces this is SciPy's function. Where something is traced, arguments and what `fun` closes
+    Outside of traces this is SciPy's function; "BDF" and "Radau" get the Jacobian if it is sparse. Where something is traced, arguments and what `fun` closes
     over alike:
 
     Parameters
@@ -107,6 +108,8 @@ def solve_ivp(
     extra = () if args is None else tuple(args)
 
     def scipys() -> Any:
+        if (jacobian := _sparse_jacobian(fun, t_span, y0, method, extra, options)) is not None:
+            options["jac"] = jacobian
         return scipy.integrate.solve_ivp(
             fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options
         )
@@ -126,6 +129,33 @@ def solve_ivp(
     problem = Problem(equation, watched, t_span, _options(method, options))
     times = None if t_eval is None else _checked(as_array(t_eval), t_span)
     return _result(problem, times, dense_output, events is not None)
+
+
+def _sparse_jacobian(
+    fun: Callable[..., Any],
+    t_span: Any,
+    y0: Any,
+    method: Any,
+    extra: tuple[Any, ...],
+    options: dict[str, Any],
+) -> Callable[..., Any] | None:
+    """Return the Jacobian for an implicit method of SciPy's, if it is sparse and `fun` can be traced."""
+    name = method.__name__ if isinstance(method, type) else method
+    state = np.asarray(y0)
+    if name not in ("BDF", "Radau") or {"jac", "jac_sparsity"} & {
+        k for k, x in options.items() if x is not None
+    }:
+        return None
+    if state.size < LEAST or state.ndim != 1 or state.dtype.kind not in "biuf":
+        return None
+    right = lambda y, t, *more: as_array(fun(t, y, *more))
+    try:
+        if not takes_few_products(right, state.astype(float), float(t_span[0]), *extra):
+            return None
+    except (TypeError, ValueError, AttributeError, FungradError):  # `fun` is no function to trace
+        return None
+    derivative = Jacobian(right, as_sparse=True)
+    return lambda t, y, *more: derivative(y, t, *more)
 
 
 class Event(NamedTuple):

@@ -19,6 +19,7 @@ from fungrad.scipy.optimize.implicit import (
     traced,
     vector_type,
 )
+from fungrad.scipy.optimize.jacobians import Jacobian
 from fungrad.scipy.optimize.variables import Compiled, Variables, on_arrays, vector_function
 from fungrad.transforms.call import name_of
 from fungrad.transforms.jacobian import jacfwd
@@ -86,7 +87,7 @@ def root(
     compute: Callable[..., Any] = Compiled(function)
     derivative = jac
     if jac is None and method in WITH_JACOBIAN:
-        derivative = Compiled(jacfwd(function))
+        derivative = Jacobian(function)
     elif jac is True or jac is False:
         compute = (lambda x: fun(variables.tree(x), *args)) if jac else on_arrays(function)
     elif callable(jac):
