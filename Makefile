@@ -51,7 +51,7 @@ unexport PYTHONDONTWRITEBYTECODE # what pytest makes of asserts takes half a min
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo examples pictures notebooks quick test affected test-rest test-whole durations durations-of-files mutants test-native test-processors test-all test-peers test-distributed distributed-tables test-ecosystem ecosystem-table fuzz lint format environments docs-grid docs readme-table first-steps package bench gpu-test gpu-bench clean
+.PHONY: help demo examples pictures notebooks quick test affected test-rest test-whole durations durations-of-files mutants test-native test-processors test-all test-peers test-distributed distributed-tables test-ecosystem ecosystem-table fuzz lint format environments docs-grid docs readme-table first-steps package bench gpu-test gpu-bench gpu-all clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-20s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -160,6 +160,9 @@ gpu-test: $(GPU_READY) ## run the tests on CuPy arrays (skips where there is no 
 
 gpu-bench: $(GPU_READY) ## run the benchmarks on CuPy arrays
 	$(GPU_PYTHON) -m benchmarks --backend=cupy
+
+gpu-all: $(GPU_READY) ## everything that a card is needed for, in stages, in ten minutes
+	$(GPU_PYTHON) -m benchmarks.gpu_all
 
 environments: $(VENV)/.dev $(VENV)/.test $(VENV)/.distributed $(VENV)/.package $(VENV)/.docs $(PEERS_VENV)/.peers ## make the environments of test, lint, package, docs and test-peers
 

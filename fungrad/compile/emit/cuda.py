@@ -30,6 +30,8 @@ EACH = 4
 """Elements of a row for each of them, at least."""
 PART = 1 << 12
 """Elements of a row for each block that shares it, about."""
+MANY = 20
+"""Reductions in a kernel from which a block has few threads, so that registers suffice."""
 MOST_PARTS = 512
 """Blocks, at most, that share a row."""
 
@@ -73,6 +75,7 @@ class _Rows(Form):
         self.length = math.prod(kernel.inner_shape)
         self.across = in_columns(kernel)
         sums = [n for n, node in enumerate(kernel.nodes) if node.operation in REDUCTIONS]
+        self.many = len(sums) >= MANY
         self.words = max([-(-self._wide(n).itemsize // 8) for n in sums], default=1)
         """Size of a reduction's partial results, in numbers of 8 bytes."""
         self.sharing, self.together = self._threads()
@@ -83,7 +86,8 @@ class _Rows(Form):
         if self.across:
             together = next((n for n in (32, 16) if self.count >= n * 128), BESIDE)
             return min(_power_of_two(most), THREADS * 2 // together), together
-        sharing = min(_power_of_two(most), SHARING if self.count > FEW else 4 * SHARING)
+        several = self.count > FEW or self.many
+        sharing = min(_power_of_two(most), SHARING if several else 4 * SHARING)
         return sharing, max(THREADS // 2 // sharing, 1)
 
     @property

@@ -18,7 +18,7 @@ from fungrad.compile.kernels.build import REDUCERS, Builder, is_reduced
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.group import Group
 from fungrad.compile.kernels.kernel import Kernel
-from fungrad.compile.kernels.machine import HOST, Machine, blocks_share
+from fungrad.compile.kernels.machine import ARRAYS, HOST, Machine, blocks_share
 from fungrad.compile.kernels.meaning import NO_WORK, Work, is_of_elements, work_of
 from fungrad.compile.kernels.operations import computed_in
 from fungrad.compile.kernels.orders import shown
@@ -363,10 +363,9 @@ class _Fuser:
         """Return the kernel of a group, its inputs and its outputs; None if it is not worth it."""
         made = [v for number in members for v in self.given[number][0].outputs]
         least = 2 if group.space or not self.machine.vectors else SCALARS
-        if self.placed_in.issuperset(made):
-            least = 1  # it spares a copy
-        if not self.machine.vectors and not all(map(self._is_alone, members)):
-            least = 1
+        alone = self.machine.vectors or all(map(self._is_alone, members))
+        if not alone or self.placed_in.issuperset(made):
+            least = 1  # it spares a copy, or launches
         if not self.every and self._work(members) < least:
             return None
         builder = Builder(self.views, group.space, group.axes)
@@ -380,7 +379,8 @@ class _Fuser:
             return kernel, builder.reads, writes
         if not self.shown.intersection(writes).isdisjoint(self.views.turned):
             return None  # what is returned is to lie as it would without kernels
-        if self.machine.vectors and self._is_short(kernel):
+        many = len(builder.reads) + len(writes) > ARRAYS
+        if self._is_short(kernel) if self.machine.vectors else many:
             return None
         return kernel, builder.reads, writes
 

@@ -33,6 +33,8 @@ class Machine(NamedTuple):
 HOST = Machine(Namespace, vectors=True, places=True, shares=False)
 DEVICE = Machine(DeviceNamespace, vectors=False, places=False, shares=True)
 
+ARRAYS = 480
+"""Arrays, at most, whose addresses the parameters of a device's kernel hold: they are 4 kB."""
 FEW = 64
 """Rows that are too few to keep a device busy, with a block of threads for each."""
 BESIDE = 8

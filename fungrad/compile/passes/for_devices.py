@@ -16,6 +16,7 @@ from fungrad.core.evaluate import inline
 from fungrad.core.expr import Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import Shape
+from fungrad.primitives.contraction import DotGeneral
 from fungrad.primitives.joins import Stack
 from fungrad.primitives.shaping import Broadcast, ReduceSum
 from fungrad.primitives.slices import Slice
@@ -30,7 +31,7 @@ AGAIN = 16
 def unrolled(expr: Expr) -> Expr:
     """Return `expr` with short loops written out, which kernels then span.
 
-    Loops that hold programs or have effects stay.
+    Loops that hold programs, have effects, or multiply matrices stay: products of many rounds may be one.
     """
     loops = _Loops(expr)
     for primitive, inputs, outputs in loops.given():
@@ -60,8 +61,7 @@ class _Loops(Draft):
         if not isinstance(flow, Repeat) or not 0 < _equations(flow) <= self.left:
             return None
         inner = [p for _, body in flow.spans for p, _, _ in body.equations]
-        kept = any(p.holds_programs or p.effect or p.is_collective for p in inner)
-        return None if kept else flow
+        return None if any(map(_keeps_a_loop, inner)) else flow
 
     def write_out(self, flow: Repeat, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> None:
         """Add the rounds of a loop, then its stacked results."""
@@ -107,6 +107,11 @@ class _Loops(Draft):
         results = tuple(map(self.new, body.output_types))
         self.add(Spelled(body), inputs, results)
         return results
+
+
+def _keeps_a_loop(primitive: Primitive) -> bool:
+    program = primitive.holds_programs or primitive.effect or primitive.is_collective
+    return program or isinstance(primitive, DotGeneral)
 
 
 def _row_of(shape: Shape, i: int) -> Slice:

@@ -142,7 +142,7 @@ class Launched:
                     raise Rerun
                 if fits((x,), current()) if thorough else x.flags.c_contiguous:
                     continue
-                if fixed:  # who reads the results would see it
+                if fixed and 0 not in x.strides:  # who reads the results would see it
                     raise Unfit
                 checked = [*checked]
                 checked[k] = x.copy("C")

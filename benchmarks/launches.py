@@ -1,0 +1,36 @@
+"""Counts of launches of the native rows on a GPU: `python -m benchmarks.launches`, without one.
+
+Launches and other steps are those of the program itself: a loop that is left in it is one step, however many rounds it has.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import fungrad
+import fungrad.numpy as fnp
+from benchmarks.native import arrays, elementwise, learning, science
+from benchmarks.workloads.native import program
+from fungrad import lax
+
+
+def counts(row: Any) -> tuple[int, int, int, int]:
+    """Return launches and other steps of a row, and bytes of its arena and of its small results."""
+    function = fungrad.jit(program(row, fungrad, fnp, lax))
+    launches = function.lower(*row.args()).launches
+    others = sum(isinstance(x, str) for x in launches.entries)
+    plan = launches.plan
+    return len(launches.entries) - others, others, plan.arena, plan.results
+
+
+def main() -> None:
+    """Print the table."""
+    print("| row | launches | other steps | arena, bytes | small results, bytes |")
+    print("| --- | --- | --- | --- | --- |")
+    for module in (elementwise, learning, science, arrays):
+        for row in module.ROWS:
+            print(f"| {row.name} | {' | '.join(map(str, counts(row)))} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""Kernels as NVIDIA's compilers make them, where their wheels are installed; no card is needed."""
+
+import numpy as np
+import pytest
+
+import fungrad as fg
+import fungrad.numpy as fnp
+from fungrad.compile.kernels.fused import Fused
+from fungrad.compile.pipeline import Way, prepared, simplify
+from fungrad.compile.targets.device import texts_of
+from tests.backends import nvidia
+from tests.backends.test_device_kernels import chain, many_sums, polynomial, softmax
+from tests.backends.test_device_plans import PROGRAMS, gradient
+from tests.compile import random_kernels as rk
+
+pytest.importorskip("nvidia.cuda_nvrtc")
+pytest.importorskip("nvidia.cuda_nvcc")
+
+SPILLED = 256
+"""Bytes that a thread may spill: its first cache has room for them."""
+SHARED = 48 << 10
+"""Bytes that a block may share without being asked for."""
+
+
+def kernels_of(f, *args):
+    expr = prepared(simplify(fg.make_expr(f)(*args)), Way.DEVICE)
+    return [e.primitive.kernel for e in expr.equations if isinstance(e.primitive, Fused)]
+
+
+def dtypes(x):
+    narrow = [x.astype(t) for t in ("f2", "f4", "i1", "u4", "i8", "c8", "c16")]
+    return [(fnp.sum(y * y + y, -1), fnp.where(x > 1, y, y + y)) for y in narrow]
+
+
+def check(kernels, architecture):
+    """Hold each launch to its registers, spills and shared memory; return how many there were."""
+    text, texts = texts_of(kernels)
+    found = nvidia.figures(text, architecture)
+    launches = {launch for each in texts for launch in each.launches}
+    for name, _, threads in launches:
+        registers, spilled, shared = found[name]
+        assert registers * threads <= 1 << 16, name  # more are refused
+        assert spilled <= SPILLED, (name, registers, spilled)
+        assert shared <= SHARED, (name, shared)
+    return len(launches)
+
+
+@pytest.mark.parametrize("architecture", [80, 90])
+def test_kernels_of_programs(architecture):
+    x = np.ones((64, 64))
+    kernels = [k for f in [*PROGRAMS, *map(gradient, PROGRAMS)] for k in kernels_of(f, x, x)]
+    for f in (softmax, many_sums, dtypes):
+        for shape in ((5, 6000), (3, 9000), (64, 100), (9000, 3)):
+            kernels += kernels_of(f, np.ones(shape))
+    kernels += kernels_of(gradient(chain), np.ones(50), np.ones((20, 50)))
+    kernels += kernels_of(polynomial, np.ones(50))
+    kernels += kernels_of(lambda x: [fnp.argmax(x, 0), fnp.argmin(x, 1), fnp.tril(x)], x)
+    assert check(kernels, architecture) > 40
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_kernels(seed):
+    rng = np.random.default_rng(seed)
+    drawn = [kernel for kernel, _ in [rk.random_kernel(rng) for _ in range(20)]]
+    assert check([kernel for kernel in drawn if not kernel.safe], 90) >= 10
