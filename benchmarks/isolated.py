@@ -85,7 +85,7 @@ def until_native(call: Call) -> tuple[float | None, float | None, float | None]:
     took, alone, beside = 0.0, list[float](), list[float]()
     while not any(tier.native is not None for tier in tiers):
         if took > LONGEST or not (BACKGROUND.busy or any(tier.make for tier in tiers)):
-            return None, None, None
+            return None, BUDGET.spent or None, None
         busy, before = BACKGROUND.busy, time.perf_counter()
         call()
         (beside if busy else alone).append(time.perf_counter() - before)

@@ -22,6 +22,8 @@ JITTED, JITTED_JAX = "fungrad, jit", "jax, jit, own arrays"
 """The contenders that summaries compare, of the workloads where both take part."""
 WITHOUT_KERNELS = "fungrad, jit, no kernels"
 """What a table calls the memory of the first with FUNGRAD_COMPILE=off."""
+UNJITTED = "fungrad"
+"""The contender of whole programs in which nothing is jitted."""
 
 
 class WrongAnswer(Exception):
@@ -72,8 +74,9 @@ def run(workload: Workload, setting: Setting, effort: Effort, busy: bool = False
 
 
 def run_isolated(workload: Workload, result: Result) -> None:
-    """Add to a result what jitted fungrad and JAX take in processes of their own."""
-    for name in (JITTED, JITTED_JAX):
+    """Add to a result what fungrad, jitted or not, and jitted JAX take in processes of their own."""
+    whole_programs = workload.name.startswith("unjitted_")
+    for name in (UNJITTED,) if whole_programs else (JITTED, JITTED_JAX):
         if name in workload.contenders and name not in result.left_out:
             result.isolated[name] = measure(workload, name)
             if name == JITTED:
