@@ -118,9 +118,10 @@ def _of_interned(value: InternedValue) -> Any:
 
 def _made(value: InternedValue) -> Any:
     if isinstance(value, Function):
-        if value.declared is None or not value.declared[0].startswith(OURS):
+        make, place = value.__reduce__()[:2]
+        if make is type(value) or not place[0].startswith(OURS):
             raise Unspeakable(f"{value!r}")
-        return ["entry", *value.declared]
+        return ["entry", *place]
     if isinstance(value, Primitive) and not value.remembered:
         raise Unspeakable(f"{value!r}")
     if not dataclasses.is_dataclass(value):

@@ -17,7 +17,6 @@ from fungrad.compile.background import importing
 from fungrad.compile.bound import run_source
 from fungrad.compile.emit.python import PythonSource, python_source
 from fungrad.compile.evaluated import evaluator, is_quick, watcher
-from fungrad.compile.fallback import NotKept
 from fungrad.compile.keeping import Keeper, users
 from fungrad.compile.lines import first_place
 from fungrad.compile.passes.dead_code import without_dead_code
@@ -202,7 +201,7 @@ class Program(Keeper):
                 from fungrad.compile.segments import in_segments
             return in_segments(self.expr, xp, Program, run_source)
         make = weakly(self, lambda x: x.with_kernels(xp), None)
-        recall = weakly(self, lambda x: x.recalled(xp), None) if xp is np else None
+        recall = weakly(self, lambda x: x.recalled(xp), None) if target.on_host else None
         self._tiers[xp] = tier = Tier(make, weakly(self, spared, 0.0), self._jitted, recall)
         donated, borrowed = self.donated, self.borrowed
 
@@ -235,43 +234,25 @@ class Program(Keeper):
     def with_kernels(self, xp: ModuleType) -> Native | None:
         """Return the function that calls kernels on arrays of the library `xp`; None if there are none."""
         with importing:  # what few programs come to need
-            from fungrad.compile import recalled
             from fungrad.compile.native import source_with_kernels
+            from fungrad.compile.recalled import keep
 
         # The collector stays on: this goes on while other threads run what is the user's.
         with Span("kernels", self.label):
             code = source_with_kernels(self.expr, self.borrowed, self.donated, xp)
-            if xp is np and (key := self.key) is not None:
-                recalled.keep(key, self.expr, code)
+            if target_of(xp).on_host:
+                keep(code, self.expr, self.borrowed, self.donated)
             return self._native(code, xp)
 
     def recalled(self, xp: ModuleType) -> Native | None:
-        """Return the function that calls kernels, made by any process before; None if there are none.
-
-        Raises
-        ------
-        NotKept
-            If it is not on disk.
-        """
+        """Return the function that calls kernels, from disk; None if there are none; or raise `NotKept`."""
         with importing:  # what few programs come to need
-            from fungrad.compile import recalled
+            from fungrad.compile.recalled import recalled
 
-        if (key := self.key) is None:
-            raise NotKept
-        return self._native(recalled.recalled(key, self.expr), xp)
+        return self._native(recalled(self.expr, self.borrowed, self.donated), xp)
 
     def _native(self, code: PythonSource | None, xp: ModuleType) -> Native | None:
         return code and Native(self.bound(code, xp, rounds, False), code.loops, code.alone)
-
-    @cached_property
-    def key(self) -> bytes | None:
-        """The key of the program with kernels on disk; None if it cannot be kept."""
-        with importing:  # what few programs come to need
-            from fungrad.compile import recalled
-            from fungrad.compile.targets import host, store
-        if not (store.is_used() and host.is_installed()):
-            return None
-        return recalled.key_of(self.expr, self.borrowed, self.donated)
 
     def bound(
         self, source: PythonSource, xp: ModuleType, *options: Any

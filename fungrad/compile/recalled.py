@@ -62,15 +62,26 @@ def _sources() -> str:
     return hashlib.sha256(repr(sorted(found)).encode()).hexdigest()
 
 
-def recalled(key: bytes, expr: Expr) -> PythonSource | None:
-    """Return the program with kernels that is kept under a key; None if it has no kernels.
+def _known_key(expr: Expr, options: tuple[Sequence[int], ...]) -> bytes | None:
+    """Return the key where something can be kept; it is computed once."""
+    if not (store.is_used() and host.is_installed()):
+        return None
+    known = vars(expr).setdefault("_keys", {})
+    if options not in known:
+        known[options] = key_of(expr, *options)
+    return known[options]  # type: ignore[no-any-return]
+
+
+def recalled(expr: Expr, *options: Sequence[int]) -> PythonSource | None:
+    """Return a simplified program with kernels, compiled with `options`, from disk; None if it has none.
 
     Raises
     ------
     NotKept
         If it has to be compiled.
     """
-    data = store.get(key)
+    key = _known_key(expr, options)
+    data = store.get(key) if key else None
     if data is None:
         raise NotKept
     about = json.loads(data)
@@ -92,9 +103,10 @@ def recalled(key: bytes, expr: Expr) -> PythonSource | None:
     return PythonSource(tuple(functions), bindings, *about["flags"]) if functions else None
 
 
-def keep(key: bytes, expr: Expr, source: PythonSource | None) -> None:
+def keep(source: PythonSource | None, expr: Expr, *options: Sequence[int]) -> None:
     """Keep a program with kernels, if all that it refers to has a text; None for one without kernels."""
-    if host.missing():
+    key = _known_key(expr, options)
+    if key is None or host.missing():
         return
     about: dict[str, Any] = {"machine": _machine(), "functions": []}
     values, primitives, kernels = {}, {}, {}

@@ -128,17 +128,12 @@ class Function(Elementwise):
     on_arrays: str | None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by the name of the entry in the module that declares it: the rules are often lambdas."""
-        return super().__reduce__() if self.declared is None else (_entry, self.declared)
-
-    @property
-    def declared(self) -> tuple[str, str] | None:
-        """The module that declares the entry, and its name there; None if it has no name."""
-        module = vars(self).get("module", "")
-        for name, value in getattr(sys.modules.get(module), "__dict__", {}).copy().items():
+        """Pickle by the entry's name in the module that declares it: rules are often lambdas."""
+        home = sys.modules.get(vars(self)["home"])
+        for name, value in vars(home).copy().items() if home else ():
             if value is self:
-                return module, name
-        return None
+                return _entry, (home.__name__, name)
+        return super().__reduce__()
 
     @cached_property
     def differentiable(self) -> bool:
@@ -310,13 +305,8 @@ def elementwise(
         *(name, function, dtype, partials, transposes),
         *(linear, multilinear, view, holomorphic, total, compares, divides, on_scalars, on_arrays),
     )
-    vars(entry).setdefault("module", _module_at_hand())
-    return entry
-
-
-def _module_at_hand() -> str:
-    """Return the name of the module whose body is being run."""
-    frame = sys._getframe(2)
-    while frame.f_code.co_name != "<module>" and frame.f_back is not None:
+    frame = sys._getframe(1)
+    while frame.f_code.co_name != "<module>" and frame.f_back:
         frame = frame.f_back
-    return str(frame.f_globals.get("__name__", ""))
+    vars(entry).setdefault("home", frame.f_globals["__name__"])
+    return entry
