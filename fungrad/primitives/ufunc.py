@@ -129,10 +129,10 @@ class Function(Elementwise):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by the entry's name in the module that declares it: rules are often lambdas."""
-        home = sys.modules.get(vars(self)["home"])
-        for name, value in vars(home).copy().items() if home else ():
+        home = vars(self).get("home", "")
+        for name, value in [*getattr(sys.modules.get(home), "__dict__", {}).items()]:
             if value is self:
-                return _entry, (home.__name__, name)
+                return _entry, (home, name)
         return super().__reduce__()
 
     @cached_property
@@ -308,5 +308,5 @@ def elementwise(
     frame = sys._getframe(1)
     while frame.f_code.co_name != "<module>" and frame.f_back:
         frame = frame.f_back
-    vars(entry).setdefault("home", frame.f_globals["__name__"])
+    vars(entry).setdefault("home", frame.f_globals.get("__name__"))
     return entry
