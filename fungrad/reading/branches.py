@@ -15,6 +15,8 @@ from fungrad.core.types import is_array
 from fungrad.primitives.elementwise import Cast, logical_not
 from fungrad.programs.loops.cond import choose
 from fungrad.reading.forms import form
+from fungrad.reading.opened import closed, made_now, note_made, opened
+from fungrad.reading.outside import Body, Outside, change, recorded, unconditional
 from fungrad.reading.registry import UNBOUND
 from fungrad.reading.sites import NotRecorded, Site
 from fungrad.reading.strict import EXIT, body_level, leave_to_outer, traced_once
@@ -44,31 +46,41 @@ def branch(site: Site, test: Any, variables: dict[str, Any]) -> Any:
     variables = without_hidden(variables)
     try:
         with traced_once(site.key):
-            return site.recorded(variables, lambda: _recorded(site, test, variables))
+            return recorded(site, variables, lambda x: _recorded(site, test, variables, x))
     except NOT_TRACEABLE as reason:
         leave_to_outer(reason)
         site.note(reason)
         return None
 
 
-def _recorded(site: Site, test: Any, variables: dict[str, Any]) -> Any:
+def _recorded(site: Site, test: Any, variables: dict[str, Any], outside: Outside) -> Any:
     known = {name: variables[name] for name in site.names if name in variables}
-    filled = Filled(site, known)
+    if outside.lists:
+        raise NotRecorded("it appends to a list under a condition")
+    filled = Filled(site, known, outside)
     wanted = [name for name in site.stored if name not in site.temporary]
     if site.leaves and not site.placed.in_loop:
         wanted = []  # the function ends there
-    ways = [_Way(site, part, filled, known, wanted) for part in ("then", "else")]
+    if any(filled.place(slot) is not None for slot in outside.slots):
+        raise NotRecorded("it writes to an array of an object, which it assigns anew")
+    ways = [_Way(site, part, filled, known, wanted, outside) for part in ("then", "else")]
     arrays, leaves = choose_between(test, ways[0], ways[1], filled.arrays)
     if ways[0].kind != ways[1].kind:  # one of them leaves the loop
         for way in ways:
             way.kind_is_result = True
         arrays, leaves = choose_between(test, ways[0], ways[1], filled.arrays)
-    kind, value, results = together(ways[0].end, ways[1].end, leaves)
+    kind, value, results = closed(together(ways[0].end, ways[1].end, leaves), note_made)
+    last = results[len(wanted) :]
+    del results[len(wanted) :]
     new = dict(zip(wanted, results, strict=True))
     for name in filled.names:
         if name in new and new[name] is None:
             new[name] = known[name]
+    for slot in outside.slots:
+        change(slot.owner)
     filled.assign(arrays)  # last: nothing may fail after it
+    for slot, x in zip(outside.slots, last, strict=True):
+        slot.put(x)
     if site.leaves:
         return EXIT(kind if ways[0].kind_is_result else ways[0].kind, value, {**variables, **new})
     return tuple([new.get(name, known.get(name, UNBOUND)) for name in site.assigned])
@@ -78,10 +90,17 @@ class _Way:
     """One way of a branch, as a function of the arrays that the branch writes to."""
 
     def __init__(
-        self, site: Site, part: str, filled: Filled, known: dict[str, Any], wanted: Sequence[str]
+        self,
+        site: Site,
+        part: str,
+        filled: Filled,
+        known: dict[str, Any],
+        wanted: Sequence[str],
+        outside: Outside,
     ) -> None:
         self._form = form(site, part, tuple(known))
         self._filled, self._known, self._wanted = filled, known, wanted
+        self._outside = outside
         self.kind_is_result = False
         self.kind: Any = None
         self.end: Any = None
@@ -89,12 +108,20 @@ class _Way:
 
     def __call__(self, arrays: Sequence[Any]) -> Any:
         given, arrays = arrays, self._filled.begun(arrays)
-        with within_body(), self._filled.hidden():
+        body, slots = Body(self._outside), self._outside.slots
+        values = [slot.get() for slot in slots if slot.exists()]
+        if len(values) < len(slots):
+            raise NotRecorded("it assigns an attribute or element that may have no value")
+        held = self._filled.held(arrays)
+        with within_body(), self._filled.hidden(), held, body.tracing(values):
             kind, value, after = self._form(**self._filled.given(self._known, arrays))
+            last = body.values()
+            value = opened(value, made_now)
         results = []
         for name in self._wanted:
             x = after.get(name, UNBOUND)
             results.append(x if self._filled.rebound(name, x, arrays) else None)
+        results += last
         if type(kind) is Tracer:
             self.kind_is_result = True
         self.kind = None if type(kind) is Tracer else kind
@@ -164,7 +191,7 @@ def _chosen(test: Any, x: Callable[[], Any], y: Callable[[], Any]) -> Any:
 
     def way(function: Callable[[], Any]) -> Way:
         def run(arrays: Any) -> Any:
-            with within_body():
+            with within_body(), unconditional():
                 leaves, end = apart(function())
             ends.append(end)
             return leaves

@@ -6,7 +6,6 @@ import ast
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
-from fungrad.reading.appending import APPENDED, appends_to
 from fungrad.reading.computing import check_strict
 from fungrad.reading.nodes import copied, walk
 from fungrad.reading.rewriting import Rewriter, with_constants
@@ -41,7 +40,7 @@ def _made(site: Site, part: str, names: tuple[str, ...]) -> FunctionType:
         body: list[ast.stmt] = [ast.copy_location(ast.Return(node.test), node.test)]
         return _compiled(site, body, None, names)
     if part == "body":
-        body = [_assigning(site, x) for x in node.body]
+        body = [*node.body]
         if isinstance(node, ast.For):
             source = ast.copy_location(ast.Name(ROW, ast.Load()), node.target)
             body.insert(0, ast.copy_location(ast.Assign([node.target], source), node.target))
@@ -52,16 +51,6 @@ def _made(site: Site, part: str, names: tuple[str, ...]) -> FunctionType:
             raise NotRecorded("it leaves a `with` or a `try`")
         body += placed.after
     return _compiled(site, body, "loop" if placed.in_loop else "function", names)
-
-
-def _assigning(site: Site, statement: ast.stmt) -> ast.stmt:
-    """Return a statement of a body; one that appends to a list becomes an assignment."""
-    name = appends_to(statement)
-    if name is None or site.appended.get(name) is not statement:
-        return statement
-    (value,) = statement.value.args  # type: ignore[attr-defined]
-    target = ast.copy_location(ast.Name(f"{APPENDED}{name}", ast.Store()), statement)
-    return ast.copy_location(ast.Assign([target], value), statement)
 
 
 def _compiled(
@@ -87,6 +76,7 @@ def _strict(
     nodes = walk(whole)
     rewriter = Rewriter.of(nodes, function, origin, strict=True)
     statements = rewriter.block(whole.body, context)
+    rewriter.with_operators(ast.Module(statements, []))
     if context is not None:
         end = body[-1] if body else at
         statements.append(rewriter.exit_statement(0 if context == "loop" else 2, None, end))

@@ -13,10 +13,11 @@ from fungrad.core.reading import tell
 from fungrad.core.tracer import Tracer, current_trace, innermost_trace
 from fungrad.core.types import is_array, type_of
 from fungrad.primitives.elementwise import Cast
-from fungrad.reading import functions, strict
+from fungrad.reading import functions, outside, strict
+from fungrad.reading.outside import unconditional
 from fungrad.reading.registry import HOOKS
 from fungrad.reading.rows import Rows, rows
-from fungrad.reading.sites import PATIENCE, Site
+from fungrad.reading.sites import PATIENCE, NotRecorded, Site
 from fungrad.reading.symbols import is_symbolic
 
 __all__ = ["ready"]
@@ -44,8 +45,9 @@ def ready(site: Site, over: Any) -> bool:
 def both(x: Any, y: Callable[[], Any]) -> Any:
     """Return ``x and y()`` of an `x` without a value: `y` where it is true."""
     try:
-        later = y()
-    except Exception:  # Python might not have come to it
+        with unconditional():
+            later = y()
+    except (Exception, NotRecorded):  # Python might not have come to it
         return x and y()
     return later if not is_symbolic(x) else _selected(x, later, x)
 
@@ -53,8 +55,9 @@ def both(x: Any, y: Callable[[], Any]) -> Any:
 def either(x: Any, y: Callable[[], Any]) -> Any:
     """Return ``x or y()`` of an `x` without a value: `y` where it is false."""
     try:
-        later = y()
-    except Exception:  # Python might not have come to it
+        with unconditional():
+            later = y()
+    except (Exception, NotRecorded):  # Python might not have come to it
         return x or y()
     return later if not is_symbolic(x) else _selected(x, x, later)
 
@@ -303,7 +306,13 @@ HOOKS |= {
     "locals": builtins.locals,
     "loop": loop,
     "negated": negated,
+    "made": outside.made,
     "numbers": numbers,
+    "of_special": strict.of_special,
+    "assigning": strict.assigning,
+    "strict_attribute": strict.strict_attribute,
+    "updated_item": strict.updated_item,
+    "updating": strict.updating,
     "one_of": one_of,
     "ready": ready,
     "repeat": repeat,

@@ -2,33 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from fungrad.core import tree
 from fungrad.core.tracer import Tracer, new_tracer
 from fungrad.core.types import is_array
 from fungrad.numpy.views import created, is_scalar
 from fungrad.numpy.whole import whole_of
 from fungrad.primitives.joins import Stack
 from fungrad.primitives.slices import index_axis
-from fungrad.reading.appending import APPENDED
+from fungrad.reading.filling import filled_attributes
+from fungrad.reading.outside import Growing, Grows, Slot, holders, open_body, root_of
 from fungrad.reading.sites import NotRecorded, Site
 from fungrad.reading.strict import body_level
-from fungrad.reading.variables import root_of
 
-__all__ = ["Packed", "check_lists", "packed"]
+__all__ = ["Growth", "Packed", "packed"]
 
 
-def check_lists(site: Site, known: Mapping[str, Any]) -> None:
-    """Raise `NotRecorded` unless a loop appends to lists, each held by no other of its variables."""
-    lists: list[Any] = [[] if not name else known.get(name) for name in site.handed_out]
-    if any(type(x) is not list for x in lists):
-        raise NotRecorded("it appends to what is no list")
-    others = [x for name, x in known.items() if name not in site.handed_out]
-    for found in (*lists, *others):
-        inside = found if type(found) in (list, tuple) else ()
-        if any(x is y for x in inside for y in lists) or any(x is y for x in others for y in lists):
-            raise NotRecorded("it appends to a list that something else holds")
+class Growth:
+    """The lists that the rounds of a loop append to.
+
+    Parameters
+    ----------
+    lists
+        These.
+    variables
+        The variables of the loop.
+    """
+
+    def __init__(self, lists: Sequence[Any], variables: Mapping[str, Any]) -> None:
+        self.lists = lists
+        self._named: list[tuple[str, int]] = []
+        self._held: list[tuple[Slot, int]] = []
+        for owner, name, x in holders(variables) if lists else ():
+            for i, each in enumerate(lists):
+                if x is not each:
+                    continue
+                if isinstance(owner, tuple) or any(owner is y for y in lists):
+                    raise NotRecorded("it appends to a list that something else holds")
+                if owner is None:
+                    self._named.append((name, i))
+                else:
+                    self._held.append((Slot(owner, name), i))
+
+    @contextlib.contextmanager
+    def tracing(self, variables: dict[str, Any]) -> Iterator[list[Growing]]:
+        """Context in which a body is traced, which is given stand-ins for the lists; these are empty meanwhile."""
+        made = [Growing(x) for x in self.lists]
+        contents = [[*x] if type(x) is list else None for x in self.lists]
+        variables |= {name: made[i] for name, i in self._named}
+        try:
+            for slot, i in self._held:
+                slot.put(made[i])
+            for x, content in zip(self.lists, contents, strict=True):
+                if content is not None:
+                    x.clear()
+            yield made
+        finally:
+            for x, content in zip(self.lists, contents, strict=True):
+                if content is not None:
+                    x[:] = content
+            for slot, i in self._held:
+                slot.put(self.lists[i])
+
+    def append(self, rows: Mapping[tuple[int, int], Sequence[Any]], count: int) -> None:
+        """Append what all rounds append: rows by the list and the place in a round."""
+        for i, x in enumerate(self.lists):
+            columns = [rows[key] for key in sorted(rows) if key[0] == i]
+            x.extend([column[k] for k in range(count) for column in columns])
+
+    def check_owned(self) -> None:
+        """Raise `Grows` if the body around has not been told that it appends to these lists."""
+        body = open_body.get()
+        for x in self.lists:
+            if body is not None and type(x) is list and not body.is_made(x):
+                raise Grows("it appends to a list from outside of it", x)
 
 
 class Packed:
@@ -44,6 +94,7 @@ class Packed:
         self.kind = type(value)
         self.parts: list[Packed] | None = None
         self.length: int | None = None
+        self.is_fresh = False  # whether the array is made here, of numbers
         self.leaves: list[Any]
         if self.kind in (list, tuple):
             whole = (whole_of(value) or _stacked(value)) if value else None
@@ -51,7 +102,8 @@ class Packed:
                 self.parts = [Packed(x) for x in value]
                 self.leaves = [y for part in self.parts for y in part.leaves]
                 return
-            self.length, value = len(value), whole
+            self.length, self.is_fresh = len(value), all(map(_is_number, value))
+            value = whole
         if not is_array(value) or (
             type(value) is not Tracer and type(value) not in (float, complex)
         ):
@@ -59,6 +111,14 @@ class Packed:
         if type(value) is Tracer and value._type.weak and value._type.dtype.kind in "biu":
             raise NotRecorded("it appends one of Python's whole numbers to a list")
         self.leaves = [value]
+
+    def arrays(self) -> list[Any]:
+        """Return the user's arrays among the leaves."""
+        if self.parts is not None:
+            return [x for part in self.parts for x in part.arrays()]
+        return [
+            x for x in self.leaves if type(x) is Tracer and not is_scalar(x) and not self.is_fresh
+        ]
 
     def rows(self, stacked: Sequence[Any], count: int) -> list[Any]:
         """Return the elements for all rounds, from the stacked leaves."""
@@ -72,6 +132,11 @@ class Packed:
             columns.append(part.rows(stacked[start : start + len(part.leaves)], count))
             start += len(part.leaves)
         return [self.kind([column[i] for column in columns]) for i in range(count)]
+
+
+def _is_number(x: Any) -> bool:
+    """Whether `x` is a number, traced or not."""
+    return type(x) is not Tracer or is_scalar(x)
 
 
 def _stacked(values: Sequence[Any]) -> Tracer | None:
@@ -90,29 +155,47 @@ def _element(x: Any, i: int) -> Any:
     return found
 
 
-def packed(name: str, site: Site, after: Mapping[str, Any], arrays: Sequence[Any]) -> Packed:
+def packed(
+    value: Any,
+    site: Site,
+    seen: Mapping[str, Any],
+    slots: Sequence[tuple[Slot, Any]],
+    arrays: Sequence[Any],
+) -> Packed:
     """Return what a round appends to a list.
+
+    Parameters
+    ----------
+    seen
+        The variables at the end of the round.
+    slots
+        The slots that it assigns, with their values.
+    arrays
+        The arrays that it writes to.
 
     Raises
     ------
     NotRecorded
         If it is no number or array, or an array that is seen under another name and may be written to.
     """
-    made = Packed(after[f"{APPENDED}{name}"])
-    for x in made.leaves:
-        if type(x) is not Tracer or is_scalar(x):
-            continue
+    made = Packed(value)
+    filled = filled_attributes(site.origin.code.co_filename)
+    held = [(slot.name, y) for slot, x in slots for y in tree.leaves(x)]
+    for x in made.arrays():
         root = root_of(x)
         if root._owner.level < body_level.get() or any(root is root_of(y) for y in arrays):
             raise NotRecorded(
                 "it appends an array to a list that is there, or written to, outside of the round"
             )
-        written = site.origin.filled
-        for other, y in after.items():
-            same = type(y) is Tracer and root_of(y) is root and not other.startswith(APPENDED)
-            if same and (other in written or name in written):
-                raise NotRecorded(f"it appends {other} to a list, which is written to")
+        shown = [y for y, z in seen.items() if y in site.origin.filled and _shows(z, root)]
+        shown += [y for y, z in held if y in filled and _shows(z, root)]
+        if shown:
+            raise NotRecorded(f"it appends {shown[0]} to a list, which is written to")
     made.leaves = [
         new_tracer(x._owner, x._variable, x._type) if type(x) is Tracer else x for x in made.leaves
     ]
     return made
+
+
+def _shows(x: Any, root: Any) -> bool:
+    return type(x) is Tracer and root_of(x) is root

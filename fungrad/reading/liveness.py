@@ -11,7 +11,7 @@ import collections
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from fungrad.reading.nodes import children, walk
+from fungrad.reading.nodes import children
 
 __all__ = ["Live"]
 
@@ -139,7 +139,16 @@ class Live:
 
 
 def _read(nodes: Iterable[ast.AST]) -> Iterable[str]:
-    for each in walk(*nodes):
+    waiting = [*nodes]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
+            first, own = each.generators[0], _assigned([x.target for x in each.generators])
+            waiting.append(first.iter)
+            inside = [x for x in children(each) if x is not first]
+            yield from frozenset(_read([*inside, first.target, *first.ifs])) - own
+            continue
+        waiting += children(each)
         if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Store):
             yield each.id
         elif isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name):

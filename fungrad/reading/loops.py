@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core import tree
 from fungrad.core.errors import ConcretizationError
 from fungrad.core.expr import Expr
 from fungrad.core.reading import tell
@@ -21,11 +20,22 @@ from fungrad.reading.bounds import bounded, check_rounds
 from fungrad.reading.branches import NOT_TRACEABLE, choose_between, within_body
 from fungrad.reading.counting import Span, recorded_span, span_over
 from fungrad.reading.forms import form
-from fungrad.reading.lists import Packed, check_lists, packed
+from fungrad.reading.lists import Growth, Packed, packed
 from fungrad.reading.numbers import WHOLE
+from fungrad.reading.opened import closed, made_now, note_made, opened
+from fungrad.reading.outside import (
+    Body,
+    Growing,
+    Outside,
+    Rebinds,
+    WritesTo,
+    change,
+    holders,
+    recorded,
+)
 from fungrad.reading.over import RowsOf, rows_of
 from fungrad.reading.registry import UNBOUND
-from fungrad.reading.sites import ROW, NotRecorded, Site
+from fungrad.reading.sites import ELEMENT, ROW, NotRecorded, Site
 from fungrad.reading.strict import leave_to_outer, traced_once
 from fungrad.reading.variables import Filled, is_dynamic, own_copy, without_hidden
 from fungrad.reading.whole import check_whole_numbers, whole_bounds
@@ -51,14 +61,14 @@ def loop(site: Site, over: Any, variables: dict[str, Any]) -> Any:
         if isinstance(rows, Span):
             known = {name: variables[name] for name in site.names if name in variables}
             with traced_once(site.key):
-                return site.recorded(known, lambda: _Ranged(site, rows, known).outcome())
+                return recorded(site, known, lambda x: _Ranged(site, rows, known, x).outcome())
         if rows is None or rows.count * site.work < LEAST_WORK or rows.count < LEAST_ROUNDS:
             return None
         known = {name: variables[name] for name in site.names if name in variables}
-        if not rows.traced and not any(map(_holds_tracer, known.values())):
+        if not rows.traced and not _hold_tracer(known):
             return None
         with traced_once(site.key):
-            return site.recorded(known, lambda: _Rows(site, rows, known).outcome())
+            return recorded(site, known, lambda x: _Rows(site, rows, known, x).outcome())
     except NOT_TRACEABLE as reason:
         leave_to_outer(reason)
         site.note(reason)
@@ -81,10 +91,10 @@ def repeat(site: Site, variables: dict[str, Any]) -> Any:
     variables = without_hidden(variables)
     try:
         known = {name: variables[name] for name in site.names if name in variables}
-        if not any(map(_holds_tracer, known.values())):
+        if not _hold_tracer(known):
             return None
         with traced_once(site.key):
-            return site.recorded(known, lambda: _Repeat(site, known).outcome())
+            return recorded(site, known, lambda x: _Repeat(site, known, x).outcome())
     except NOT_TRACEABLE as reason:
         leave_to_outer(reason)
         site.note(reason)
@@ -101,13 +111,8 @@ def _is_forward() -> bool:
     return True
 
 
-def _holds_tracer(x: Any) -> bool:
-    if type(x) is Tracer:
-        return True
-    if type(x) in (list, tuple, dict):
-        return any(type(y) is Tracer for y in tree.leaves(x))
-    kept = getattr(x, "__dict__", None)
-    return type(kept) is dict and any(type(y) is Tracer for y in kept.values())
+def _hold_tracer(variables: Mapping[str, Any]) -> bool:
+    return any(type(x) is Tracer for _, _, x in holders(variables))
 
 
 BOOL = Cast(np.dtype(np.bool_))
@@ -116,39 +121,65 @@ BOOL = Cast(np.dtype(np.bool_))
 class _Body:
     """The body of a loop that is being recorded, and the variables that it hands from round to round."""
 
-    def __init__(self, site: Site, known: dict[str, Any], row: Sequence[str] = ()) -> None:
+    swaps = False
+    """Whether variables may exchange the arrays that they stand for: the number of rounds is known."""
+
+    def __init__(
+        self, site: Site, known: dict[str, Any], outside: Outside, row: Sequence[str] = ()
+    ) -> None:
         self.site, self.known = site, known
-        self.filled = Filled(site, known)
+        self.filled = Filled(site, known, outside)
         self.names = tuple([x for x in site.names if x in known])
         self.form = form(site, "body", (*row, *self.names))
         self.wanted = [x for x in site.assigned if x not in site.temporary]
         lacking = [x for x in self.wanted if x not in known and x not in site.targets]
+        lacking += [x.shown for x in outside.slots if not x.exists()]
         if lacking:
             raise NotRecorded(f"{lacking[0]} has no value before the first round")
         carried = [x for x in self.wanted if x not in site.targets and x not in self.counted()]
-        self.changing = [x for x in carried if is_dynamic(known[x])]
+        begun = {x: opened(known[x]) for x in carried}
+        self.changing = [x for x in carried if is_dynamic(begun[x])]
         self.static = [x for x in carried if x not in self.changing]
-        self.packed: dict[str, Packed] = {}  # what is appended to lists
-        check_lists(site, known)
+        self.outside = outside
+        self.slots = [x for x in outside.slots if self.filled.place(x) is None]
+        self._begun = [begun[x] for x in self.changing]
+        self.growth = Growth(outside.lists, known)
+        self.packed: dict[tuple[int, int], Packed] = {}  # what is appended to lists
 
     def counted(self) -> Mapping[str, int]:
         """The variables that each round adds a whole number to, which are not handed on."""
         return {}
 
     def state(self) -> tuple[Any, ...]:
-        """Return what the first round begins with: variables, and the arrays that are written to."""
-        values = [None if self._is_filled(x) else self.known[x] for x in self.changing]
-        return values, [own_copy(x) for x in self.filled.arrays]
+        """Return what the first round begins with: variables and slots, and the arrays that are written to."""
+        pairs = zip(self.changing, self._begun, strict=True)
+        values = [None if self._is_filled(x) else y for x, y in pairs]
+        slots = [opened(x.get()) for x in self.slots]
+        for slot, x in zip(self.slots, slots, strict=True):
+            if not is_dynamic(x):
+                raise NotRecorded(f"{slot.shown}, which is no array, changes")
+        return [*values, *slots], [own_copy(x) for x in self.filled.arrays]
 
     def given(self, values: Sequence[Any]) -> dict[str, Any]:
         """Return the variables of a round."""
-        pairs = zip(self.changing, values, strict=True)
+        pairs = zip(self.changing, values, strict=False)
         return {**self.known, **{x: y for x, y in pairs if y is not None}}
 
-    def results(self, after: Sequence[Any]) -> dict[str, Any]:
-        """Return the variables after the last round."""
-        pairs = zip(self.changing, after, strict=True)
-        return {**self.known, **{x: y for x, y in pairs if y is not None}}
+    def results(self, after: Sequence[Any], rounds: Any = 0) -> dict[str, Any]:
+        """Return the variables after the last of some rounds."""
+        pairs = zip(self.changing, after, strict=False)
+        new = {x: closed(y, note_made) for x, y in pairs if y is not None}
+        return {**self.known, **self.filled.bound(rounds), **new}
+
+    def assign(self, after: Sequence[Any], arrays: Sequence[Any], rounds: Any = 0) -> None:
+        """Give slots and arrays that the body changes their last values: all, or none and `NotRecorded`."""
+        for slot in self.outside.slots:
+            change(slot.owner)
+        bound = self.filled.bound(rounds)
+        self.filled.assign(arrays, rounds)
+        new = iter(after[len(self.changing) :])
+        for slot in self.outside.slots:
+            slot.put(bound[slot.key] if slot.key in bound else closed(next(new), note_made))
 
     def taken(self, result: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return variables in the order in which the function that was read takes them."""
@@ -158,25 +189,72 @@ class _Body:
         """Whether a variable stands for an array that is written to, which is handed on as such."""
         return name in self.filled.names
 
-    def round(self, variables: dict[str, Any], arrays: Any, *row: Any) -> Any:
-        """Run the body; return the variables and arrays after it, and how it ended."""
+    def round(self, values: Sequence[Any], arrays: Any, *row: Any, **more: Any) -> Any:
+        """Run the body; return the values and arrays after it, and how it ended."""
         before, arrays = arrays, self.filled.begun(arrays)
-        given = self.filled.given(variables, arrays)
-        with within_body(), self.filled.hidden():
+        body = Body(self.outside)
+        given = self.filled.given({**self.given(values), **more}, arrays)
+        given |= {x: closed(given[x], body.give) for x in self.changing}
+        for x in set(self.changing) - self.filled.names.keys():
+            body.stand(given[x], self.known[x])
+        with (
+            within_body(),
+            self.filled.hidden(),
+            self.filled.held(arrays),
+            self.growth.tracing(given) as body.lists,
+            body.tracing(self._slots(values, arrays, body)),
+        ):
             kind, _, after = self.form(*row, *[given[x] for x in self.names])
-            self.packed = {x: packed(x, self.site, after, arrays) for x in self.site.handed_out}
+            last = [*zip(self.outside.slots, body.values(), strict=True)]
+            self._pack(body.lists, after, last, arrays)
+            places = [(self.filled.place(slot), x) for slot, x in last]
+            slots = [opened(x, made_now) for i, x in places if i is None]
+            values = [self._after(x, after, arrays) for x in self.changing]
         for name in self.static:
-            if after.get(name, UNBOUND) is not self.known[name]:
+            if after.get(name, UNBOUND) is not given[name]:
                 raise NotRecorded(f"{name}, which is no array, changes")
-        values = []
-        for name in self.changing:
-            x = after.get(name, UNBOUND)
-            if x is UNBOUND:
-                raise NotRecorded(f"{name} loses its value")
-            if self._is_filled(name) and self.filled.rebound(name, x, arrays):
-                raise NotRecorded(f"{name} is written to, and assigned anew")
-            values.append(None if self._is_filled(name) else x)
-        return values, self.filled.ended(before, arrays), kind
+        names = [x for x in self.changing if self._is_filled(x)]
+        places += [(self.filled.names[x], after[x]) for x in names]
+        self._check_bound([(i, x) for i, x in places if i is not None], body, arrays)
+        return [*values, *slots], self.filled.ended(before, arrays), kind
+
+    def _slots(self, values: Sequence[Any], arrays: Sequence[Any], body: Body) -> list[Any]:
+        """Return the values that slots have in a round."""
+        carried = iter(values[len(self.changing) :])
+        places = [self.filled.place(slot) for slot in self.outside.slots]
+        return [closed(next(carried), body.give) if i is None else arrays[i] for i in places]
+
+    def _check_bound(
+        self, places: Sequence[tuple[int, Any]], body: Body, arrays: Sequence[Any]
+    ) -> None:
+        """Check what has come into the places of arrays that are written to: these, or these in another order."""
+        anew = {i for i, x in places if x is not arrays[i]}
+        if not anew or (self.swaps and self.filled.is_reordered(places, arrays)):
+            return
+        for i, x in places:
+            if i in anew and type(x) is Tracer and (other := body.stands_for(x)) is not None:
+                raise WritesTo("it exchanges an array that it writes to for another", other)
+        names = {x for x in self.changing if self.filled.names.get(x) in anew}
+        if any(self.filled.is_written(i, arrays) for i in anew) or len(names) < len(anew):
+            raise NotRecorded("an array is written to, and another one takes its place")
+        raise Rebinds(frozenset(names))
+
+    def _pack(
+        self, lists: Sequence[Growing], after: dict[str, Any], slots: Any, arrays: Sequence[Any]
+    ) -> None:
+        """Keep what a round appends to lists, by the list and the place in the round."""
+        handed = [[after.pop(ELEMENT)]] if self.site.is_list else [x.items() for x in lists]
+        self.packed = {
+            (i, k): packed(x, self.site, after, slots, arrays)
+            for i, items in enumerate(handed)
+            for k, x in enumerate(items)
+        }
+
+    def _after(self, name: str, after: Mapping[str, Any], arrays: Sequence[Any]) -> Any:
+        x = after.get(name, UNBOUND)
+        if x is UNBOUND:
+            raise NotRecorded(f"{name} loses its value")
+        return None if self._is_filled(name) else opened(x, made_now)
 
 
 class _Repeat(_Body):
@@ -185,18 +263,26 @@ class _Repeat(_Body):
     def outcome(self) -> Any:
         """Record the loop; return the values that the variables have after it."""
         label = f"the `while` in line {self.site.line}"
+        if self.outside.lists:
+            raise NotRecorded("it appends to a list, and the number of rounds is not known")
         test = form(self.site, "test", self.names)
 
         def goes_on(state: Any) -> Any:
             values, arrays = state
+            body = Body(self.outside)
             given = self.filled.given(self.given(values), arrays)
-            with within_body(), self.filled.hidden():
+            given |= {x: closed(given[x], body.give) for x in self.changing}
+            slots = self._slots(values, arrays, body)
+            held = self.filled.held(arrays)
+            with within_body(), self.filled.hidden(), held, body.tracing(slots):
                 answer = test(*[given[x] for x in self.names])
+                if any(x is not y for x, y in zip(body.values(), slots, strict=True)):
+                    raise NotRecorded("its condition assigns what the loop changes")
             return BOOL(answer) if type(answer) is Tracer else answer
 
         def step(state: Any) -> Any:
             values, arrays = state
-            return tuple(self.round(self.given(values), arrays)[:2])
+            return tuple(self.round(values, arrays)[:2])
 
         def check(expr: Expr, carries: slice) -> None:
             check_whole_numbers(expr, carries, [], 1 << 31)
@@ -206,7 +292,7 @@ class _Repeat(_Body):
             raise outcome.error
         after, arrays = outcome
         result = self.results(after)
-        self.filled.assign(arrays)  # last: nothing may fail after it
+        self.assign(after, arrays)  # last: nothing may fail after it
         _note_repeats()
         return self.taken(result)
 
@@ -220,8 +306,8 @@ def _note_repeats() -> None:
 class _For(_Body):
     """A `for` that is being recorded."""
 
-    def __init__(self, site: Site, known: dict[str, Any]) -> None:
-        super().__init__(site, known, (ROW,))
+    def __init__(self, site: Site, known: dict[str, Any], outside: Outside) -> None:
+        super().__init__(site, known, outside, (ROW,))
         self.label = f"the `for` in line {site.line}"
         self.targets = [x for x in self.wanted if x in site.targets]
 
@@ -237,11 +323,11 @@ class _For(_Body):
     def ended(self, outcome: Any, count: Any) -> Any:
         """Return the values that the variables have after the last round, of so many."""
         after, arrays, *_ = outcome
-        result = self.results(after)
+        result = self.results(after, count)
         result |= {x: self.known[x] + count * step for x, step in self.counted().items()}
         if self.targets:
             result |= self.last()
-        self.filled.assign(arrays)  # last: nothing may fail after it
+        self.assign(after, arrays, count)  # last: nothing may fail after it
         return self.taken(result)
 
     def last(self) -> dict[str, Any]:
@@ -251,18 +337,16 @@ class _For(_Body):
     def one(self, carried: Any, k: Any, row: Any) -> tuple[Any, ...]:
         """Return the carry after the round `k`, which is given a row."""
         values, arrays, *broken = carried
-        variables = self.given(values)
-        for name, by in self.counted().items():
-            variables[name] = WHOLE(k) * by + self.known[name]
+        counts = {x: WHOLE(k) * by + self.known[x] for x, by in self.counted().items()}
         if not broken:
-            after, written, _ = self.round(variables, arrays, row)
+            after, written, _ = self.round(values, arrays, row, **counts)
             return after, written
 
         def leave(given: Any) -> Any:
             return values, list(given), True
 
         def go_on(given: Any) -> Any:
-            after, written, kind = self.round(variables, given, row)
+            after, written, kind = self.round(values, given, row, **counts)
             return after, written, kind == 1
 
         return tuple(choose_between(broken[0], leave, go_on, list(arrays)))
@@ -271,14 +355,17 @@ class _For(_Body):
 class _Rows(_For):
     """A `for` over rows of arrays."""
 
-    def __init__(self, site: Site, rows: RowsOf, known: dict[str, Any]) -> None:
+    def __init__(self, site: Site, rows: RowsOf, known: dict[str, Any], outside: Outside) -> None:
         self.rows = rows
-        super().__init__(site, known)
+        self.swaps = not site.breaks
+        super().__init__(site, known, outside)
         self.filled.check_unseen(rows.sources)
         if not site.filled.isdisjoint(site.targets) and any(x.ndim > 1 for x in rows.arrays):
             raise NotRecorded("it writes to the rows that it goes over")
         if self.targets and site.breaks:
             raise NotRecorded(f"{self.targets[0]} is read after a loop that may break")
+        if outside.lists and site.breaks:
+            raise NotRecorded("it appends to a list, and may break")
 
     def outcome(self) -> Any:
         """Record the loop; return the values that the variables have after it."""
@@ -290,11 +377,11 @@ class _Rows(_For):
             raise outcome.error
         carried, stacked = outcome
         found = {x: form.rows(stacked[x], count) for x, form in self.packed.items()}
+        self.growth.check_owned()
         made = self.ended(carried, count)
-        if "" in found:
-            return found[""]
-        for name, elements in found.items():
-            self.known[name] += elements
+        if self.site.is_list:
+            return found[0, 0]
+        self.growth.append(found, count)
         return made
 
     def last(self) -> dict[str, Any]:
@@ -311,12 +398,12 @@ class _Rows(_For):
 class _Ranged(_For):
     """A `for` over a range whose bounds have no values."""
 
-    def __init__(self, site: Site, span: Span, known: dict[str, Any]) -> None:
+    def __init__(self, site: Site, span: Span, known: dict[str, Any], outside: Outside) -> None:
         self.span = span
-        super().__init__(site, known)
+        super().__init__(site, known, outside)
         if self.targets:
             raise NotRecorded(f"{self.targets[0]} is read after a loop that may have no round")
-        if site.handed_out:
+        if outside.lists:
             raise NotRecorded("it appends to a list, and the number of rounds is not known")
 
     def outcome(self) -> Any:

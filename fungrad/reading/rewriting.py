@@ -46,10 +46,7 @@ def rewritten(node: Definition, function: FunctionType) -> tuple[Definition, dic
     """Return the rewritten definition of a function, and the objects of its constants."""
     nodes = walk(node)
     rewriter = Rewriter.of(nodes, function, Origin(function))
-    node = _visited(rewriter, node, nodes)
-    if special := rewriter.scope.special_methods:
-        Operators(special, rewriter.hook).generic_visit(node)
-    return node, rewriter.constants
+    return rewriter.with_operators(_visited(rewriter, node, nodes)), rewriter.constants
 
 
 def strictly_rewritten(
@@ -65,7 +62,7 @@ def strictly_rewritten(
     nodes = walk(node)
     check_strict([ast.Expr(node.body)] if isinstance(node, ast.Lambda) else node.body)
     rewriter = Rewriter.of(nodes, function, Origin(function), strict=True)
-    return _visited(rewriter, node, nodes), rewriter.constants
+    return rewriter.with_operators(_visited(rewriter, node, nodes)), rewriter.constants
 
 
 def _visited(rewriter: Rewriter, node: Definition, nodes: list[ast.AST]) -> Definition:
@@ -113,6 +110,7 @@ class Rewriter(Statements):
         self.handed_on: frozenset[str] = frozenset()
         self.generator: ast.AST | None = None  # one whose elements a function takes at once
         self.list_filled: ast.AST | None = None  # a list of arrays that are assigned to
+        self.updated: ast.AST | None = None  # the target of an assignment such as ``x += y``
         self.shows = False  # whether what is written goes to a person: it asks for no values
 
     @classmethod
@@ -123,6 +121,12 @@ class Rewriter(Statements):
         made = cls(Scope(nodes, function), filled_names(nodes), origin, strict)
         made.handed_on = frozenset(made._handed_on(nodes))
         return made
+
+    def with_operators(self, node: Any) -> Any:
+        """Return a node in which operators call special methods that were read."""
+        if special := self.scope.special_methods:
+            Operators(special, self.hook).generic_visit(node)
+        return node
 
     def _handed_on(self, nodes: list[ast.AST]) -> Iterator[str]:
         """Yield the variables that functions are given that may be the user's, which may write to them."""
@@ -230,7 +234,12 @@ class Rewriter(Statements):
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)
         if isinstance(node.ctx, ast.Load) and node.attr in self.scope.properties:
-            return self.hook("attribute", node.value, ast.Constant(node.attr), at=node)
+            hook = "strict_attribute" if self.strict else "attribute"
+            return self.hook(hook, node.value, ast.Constant(node.attr), at=node)
+        if self.strict and isinstance(node.ctx, ast.Store):
+            updates = node is self.updated
+            hook = "updating" if updates else "assigning"
+            node.value = self.hook(hook, node.value, ast.Constant(node.attr), at=node)
         return node
 
     # Texts
@@ -282,6 +291,7 @@ class Rewriter(Statements):
         return filled_attributes(self.origin.code.co_filename)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        self.updated = node.target
         self.generic_visit(node)
         if not self.strict or not isinstance(node.target, ast.Name):
             return node
@@ -291,12 +301,14 @@ class Rewriter(Statements):
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         joins = is_one_of(self.scope.object_of(node.value), np.r_, np.c_)
+        updates = node is self.updated
         self.generic_visit(node)
         if joins:
             node.value = self.hook("joining", node.value, at=node.value)
             return node
         if self.strict and not isinstance(node.ctx, ast.Load):
-            node.value = self.hook("written", node.value, at=node.value)
+            hook = "updated_item" if updates else "written"
+            node.value = self.hook(hook, node.value, at=node.value)
         plain = isinstance(node.slice, ast.Slice | ast.Tuple | ast.Constant)
         constant = self.strict or isinstance(self.scope.object_of(node.value), np.ndarray)
         if (
@@ -341,15 +353,20 @@ class Rewriter(Statements):
 
     def visit_List(self, node: ast.List) -> ast.AST:
         self.generic_visit(node)
-        if isinstance(node.ctx, ast.Load):
-            node.elts = [self._new(x) for x in node.elts]
-        return node
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        node.elts = [self._new(x) for x in node.elts]
+        return self._made(node)
+
+    def _made(self, node: ast.expr) -> ast.expr:
+        """Return a list or dict that is made; in a body, which may change it, as such."""
+        return self.hook("made", node, at=node) if self.strict else node
 
     def visit_ListComp(self, node: ast.ListComp) -> Any:
         fills = node is self.list_filled
         made = self.as_loop(node)
         node.elt = self._filled(node.elt) if fills else self._new(node.elt)
-        return made
+        return self._made(made)
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> Any:
         return self.as_loop(node) if node is self.generator else self._comprehension(node)
@@ -357,7 +374,7 @@ class Rewriter(Statements):
     def visit_Dict(self, node: ast.Dict) -> ast.AST:
         self.generic_visit(node)
         node.values = [self._new(x) for x in node.values]
-        return node
+        return self._made(node)
 
 
 def _computes(target: Any) -> bool:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import ast
-import collections
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from types import FunctionType
 from typing import Any
 
 from fungrad.core.config import check_exprs
 from fungrad.core.errors import FungradError
 from fungrad.core.tracer import forgive
-from fungrad.reading.appending import APPENDED, appends_to, is_fresh
 from fungrad.reading.filling import filled_names
 from fungrad.reading.liveness import Live
 from fungrad.reading.nodes import children, walk
@@ -28,14 +26,6 @@ PATIENCE = 3
 
 class NotRecorded(BaseException):
     """A loop or branch stays Python's own; the message says why. No error: nobody else catches it."""
-
-
-class WritesTo(NotRecorded):
-    """A body writes to an array from outside, by a function that it calls."""
-
-    def __init__(self, message: str, array: Any) -> None:
-        super().__init__(message)
-        self.array = array
 
 
 class Origin:
@@ -143,7 +133,7 @@ def _placed(body: Sequence[ast.stmt], name: str) -> Iterator[Placed]:
 
 def _comprehension(node: ast.ListComp | ast.GeneratorExp, name: str) -> Placed:
     """Return a comprehension as a loop that hands out its elements."""
-    target = ast.copy_location(ast.Name(APPENDED, ast.Store()), node.elt)
+    target = ast.copy_location(ast.Name(ELEMENT, ast.Store()), node.elt)
     element = ast.copy_location(ast.Assign([target], node.elt), node.elt)
     first = node.generators[0]
     made = ast.For(first.target, first.iter, [element], [])
@@ -178,19 +168,14 @@ class Site:
         self.notes: list[str] = []
         self.forms: dict[Any, Any] = {}  # functions of the variables in it
         self.written_by_calls: frozenset[str] = frozenset()
-        """The variables whose arrays functions that it calls have been seen to write to."""
+        """The variables whose arrays functions that it calls, or objects, have been seen to write to."""
 
     @functools.cached_property
     def placed(self) -> Placed:
         """The statement as it is written."""
-        if self.place[0] in ("ListComp", "GeneratorExp"):
+        if self.is_list:
             return self.origin.comprehensions[self.place]
         return self.origin.placed[self.place]
-
-    @property
-    def handed_out(self) -> Sequence[str]:
-        """The lists that a loop appends to; "" is that of a comprehension."""
-        return [""] if self.place[0] in ("ListComp", "GeneratorExp") else [*self.appended]
 
     @functools.cached_property
     def names(self) -> tuple[str, ...]:
@@ -235,22 +220,10 @@ class Site:
         """Whether the body of a loop may end it."""
         return exits_by(self.placed.node.body, ast.Break)
 
-    @functools.cached_property
-    def appended(self) -> dict[str, ast.stmt]:
-        """The lists that each round appends to once, with the statement that does."""
-        placed = self.placed
-        node = placed.node
-        if not isinstance(node, ast.For) or exits(node.body):
-            return {}
-        found = {}
-        mentions = collections.Counter(x.id for x in walk(node) if isinstance(x, ast.Name))
-        for each in node.body:
-            name = appends_to(each)
-            if name is None or mentions[name] > 1 or name in placed.shared:
-                continue
-            if is_fresh(name, placed.before) and not placed.live.is_captured(name):
-                found[name] = each
-        return found
+    @property
+    def is_list(self) -> bool:
+        """Whether it is a comprehension, or a generator used up at once."""
+        return self.place[0] in ("ListComp", "GeneratorExp")
 
     @functools.cached_property
     def work(self) -> int:
@@ -300,17 +273,6 @@ class Site:
     def _filled_by_text(self) -> frozenset[str]:
         return filled_names(walk(*self._statements))
 
-    def recorded(self, variables: Mapping[str, Any], record: Callable[[], Any]) -> Any:
-        """Return the result of `record`, begun again if a call turns out to write to the array of a variable."""
-        while True:
-            try:
-                return record()
-            except WritesTo as reason:
-                names = {x for x, y in variables.items() if y is reason.array} - self.filled
-                if not names:
-                    raise
-                self.written_by_calls |= names
-
     @functools.cached_property
     def leaves(self) -> bool:
         """Whether it may leave its block, by `return`, or by `break` or `continue` of the loop around it."""
@@ -340,6 +302,9 @@ def _is_ours(error: Exception) -> bool:
     module = "" if traceback is None else str(traceback.tb_frame.f_globals.get("__name__"))
     return module.startswith("fungrad.reading.") and not isinstance(error, FungradError)
 
+
+ELEMENT = ".element"
+"""The variable that the element which a round of a comprehension makes is handed out by."""
 
 ROW = ".row"
 """The variable that a row of what a loop goes over is handed in by."""

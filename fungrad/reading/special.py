@@ -135,7 +135,7 @@ def method(kind: type, name: str) -> Any:
     """Return the special method of a class, as it was read; None if it has none."""
     found = getattr(kind, f"__{name}__", None)
     if type(found) is FunctionType:
-        return HOOKS["callback"](found)
+        return HOOKS["of_special"](found)
     return found
 
 

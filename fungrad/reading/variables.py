@@ -14,8 +14,9 @@ from fungrad.core.tracer import ARGUMENT, Tracer, innermost_trace, new_tracer
 from fungrad.core.types import is_array
 from fungrad.numpy.memory import View
 from fungrad.numpy.views import is_scalar
-from fungrad.reading.sites import NotRecorded, Site, WritesTo
-from fungrad.reading.strict import body_level
+from fungrad.reading.outside import Outside, Slot, WritesTo, holders, root_of
+from fungrad.reading.sites import NotRecorded, Site
+from fungrad.reading.strict import body_level, own
 
 __all__ = ["Filled", "is_dynamic", "own_copy", "without_hidden"]
 
@@ -54,10 +55,13 @@ class Filled:
         The loop or branch.
     variables
         The variables of the function, as they are before it.
+    outside
+        What else it is known to change.
     """
 
-    def __init__(self, site: Site, variables: Mapping[str, Any]) -> None:
-        names = [name for name in site.names if name in site.filled and name in variables]
+    def __init__(self, site: Site, variables: Mapping[str, Any], outside: Outside) -> None:
+        filled = site.filled - outside.rebound
+        names = [name for name in site.names if name in filled and name in variables]
         found: dict[int, Tracer] = {}
         self.names: dict[str, int] = {}
         for name in names:
@@ -70,23 +74,38 @@ class Filled:
                 continue
             if x._owner.level < body_level.get():
                 raise WritesTo(f"it writes to {name}, an array from outside of it", x)
+            own(x)
             found.setdefault(id(x), x)
             self.names[name] = [*found].index(id(x))
+        for x in outside.arrays:
+            if x._owner.level < body_level.get():
+                raise WritesTo("it writes to an array from outside of it", x)
+            own(x)
+            found.setdefault(id(x), x)
         self.arrays = [*found.values()]
+        self._order = [*range(len(self.arrays))]
         self._written = set[int]()
+        self._held: list[tuple[Slot, int]] = []
         self._check_apart(site, variables)
 
     def _check_apart(self, site: Site, variables: Mapping[str, Any]) -> None:
-        """Raise if another variable shows the memory of an array that is written to."""
-        roots = [root_of(x) for x in self.arrays]
-        if len({id(x) for x in roots}) < len(roots):
+        """Raise if another variable shows the memory of an array that is written to.
+
+        Objects may hold such an array itself: they are given another while the body is traced.
+        """
+        roots = {id(root_of(x)) for x in self.arrays}
+        if len(roots) < len(self.arrays):
             raise NotRecorded("it writes to two views of one array")
-        for name in site.names:
-            if name in self.names or name not in variables:
+        known = {name: variables[name] for name in site.names if name in variables}
+        for owner, name, x in holders(known) if roots else ():
+            if type(x) is not Tracer or id(root_of(x)) not in roots:
                 continue
-            for x in _tracers_in(variables[name]):
-                if any(root_of(x) is root for root in roots):
-                    raise NotRecorded(f"{name} shows the memory of an array that it writes to")
+            if owner is None and name in self.names:
+                continue
+            same = [i for i, y in enumerate(self.arrays) if y is x]
+            if owner is None or not same or isinstance(owner, tuple):
+                raise NotRecorded(f"{name} shows the memory of an array that it writes to")
+            self._held.append((Slot(owner, name), same[0]))
         outer = innermost_trace()
         if (
             any(type(x._memory) is View and not x._memory.writable for x in self.arrays)
@@ -97,17 +116,31 @@ class Filled:
     def check_unseen(self, arrays: Iterable[Any]) -> None:
         """Raise `NotRecorded` if arrays that a loop goes over show what it writes to."""
         roots = [root_of(x) for x in self.arrays]
-        for each in arrays:
-            if any(root_of(x) is root for x in _tracers_in(each) for root in roots):
+        for _, _, x in holders({str(i): x for i, x in enumerate(arrays)}):
+            if type(x) is Tracer and any(root_of(x) is root for root in roots):
                 raise NotRecorded("it writes to an array that it goes over")
 
     def given(self, variables: dict[str, Any], arrays: Sequence[Any]) -> dict[str, Any]:
         """Return variables with other arrays in their places."""
         return {**variables, **{name: arrays[i] for name, i in self.names.items()}}
 
+    @contextlib.contextmanager
+    def held(self, arrays: Sequence[Any]) -> Iterator[None]:
+        """Context in which objects hold other arrays in the places of those that are written to."""
+        before = [(slot, slot.get()) for slot, _ in self._held]
+        try:
+            for slot, i in self._held:
+                slot.put(arrays[i])
+            yield
+        finally:
+            for slot, x in before:
+                slot.put(x)
+
     def begun(self, arrays: Sequence[Any]) -> list[Any]:
         """Return arrays that a body is given as such that it may write to."""
-        return [own_copy(x) for x in arrays]
+        made = [own_copy(x) for x in arrays]
+        self._begun = [x._variable for x in made]
+        return made
 
     @contextlib.contextmanager
     def hidden(self) -> Iterator[None]:
@@ -129,15 +162,58 @@ class Filled:
         """Return the arrays that a body was given, as it leaves them; note which it has written to."""
         pairs = enumerate(zip(given, arrays, strict=True))
         self._written |= {i for i, (x, y) in pairs if x._variable != y._variable}
-        return list(arrays)
+        return [arrays[i] for i in self._order]
 
-    def assign(self, results: Sequence[Any]) -> None:
+    def assign(self, results: Sequence[Any], rounds: Any = 0) -> None:
         """Give the arrays that were written to their new elements: all of them, or none and `NotRecorded`."""
-        chosen = [(self.arrays[i], results[i]) for i in sorted(self._written)]
+        places = self._after(rounds)
+        chosen = [(self.arrays[places[i]], results[i]) for i in sorted(self._written)]
         if any(root_of(x)._memory is ARGUMENT for x, _ in chosen):
             raise NotRecorded("it writes to an argument of the transformed function")
         for x, new in chosen:
             x[...] = new  # type: ignore[index]
+
+    def is_written(self, i: int, arrays: Sequence[Any]) -> bool:
+        """Whether a body has written to one of the arrays that it was given."""
+        return bool(arrays[i]._variable != self._begun[i])
+
+    def is_reordered(self, pairs: Sequence[tuple[int, Any]], arrays: Sequence[Any]) -> bool:
+        """Whether the given arrays stand in another order after a body, which is noted then.
+
+        Of each place that has one it is told which it had, and what it has now.
+        """
+        order = [*range(len(arrays))]
+        for i, x in pairs:
+            order[i] = next((j for j, y in enumerate(arrays) if y is x), -1)
+        moved = {i for i, j in enumerate(order) if i != j}
+        places = [*self.names.values(), *[i for _, i in self._held]]
+        if sorted(order) != [*range(len(arrays))] or any(places.count(i) > 1 for i in moved):
+            return False
+        self._order = order
+        self._written |= moved
+        return True
+
+    def _after(self, rounds: Any) -> list[int]:
+        """Return which array the variable of each stands for after some rounds."""
+        places = [*range(len(self.arrays))]
+        if places == self._order:
+            return places
+        result, power, left = places, self._order, int(rounds)
+        while left:  # the order, applied so often
+            if left & 1:
+                result = [power[i] for i in result]
+            power, left = [power[i] for i in power], left >> 1
+        return result
+
+    def bound(self, rounds: Any) -> dict[Any, Any]:
+        """Return the arrays that variables and slots have after some rounds."""
+        places = self._after(rounds)
+        pairs = [*self.names.items(), *[(slot.key, i) for slot, i in self._held]]
+        return {name: self.arrays[places[i]] for name, i in pairs}
+
+    def place(self, slot: Slot) -> int | None:
+        """Return which of the arrays a slot has; None if it has none of them."""
+        return next((i for each, i in self._held if each.key == slot.key), None)
 
     def rebound(self, name: str, x: Any, arrays: Sequence[Any]) -> bool:
         """Whether a variable of an array that is written to stands for another object after the body."""
@@ -155,18 +231,3 @@ class _Hidden:
 
 
 _HIDDEN: Any = _Hidden()
-
-
-def root_of(x: Tracer) -> Any:
-    """Return the array that a view shows, or the array itself."""
-    memory = x._memory
-    return memory.root if type(memory) is View else x
-
-
-def _tracers_in(x: Any) -> Iterable[Tracer]:
-    if type(x) is Tracer:
-        return (x,)
-    if type(x) in (list, tuple, dict):
-        return [y for y in tree.leaves(x) if type(y) is Tracer]
-    kept = getattr(x, "__dict__", None)
-    return [y for y in kept.values() if type(y) is Tracer] if type(kept) is dict else ()

@@ -1,0 +1,452 @@
+"""Objects, lists and dicts from outside that the body of a loop or branch changes.
+
+A body is traced once for many rounds, or for a branch not taken. So what it assigns to an attribute or an element is put back
+afterwards, and becomes a value that goes in and comes out, as a variable does. Which these are shows when the body is traced:
+the attempt then begins again.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import contextvars
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MemberDescriptorType, MethodType
+from typing import Any, NamedTuple
+
+from fungrad.core.state import holding, state_variable
+from fungrad.core.tracer import Tracer
+from fungrad.reading.sites import NotRecorded, Site
+from fungrad.reading.special import is_users
+
+__all__ = [
+    "Body",
+    "Outside",
+    "Rebinds",
+    "Slot",
+    "holders",
+    "open_body",
+    "recorded",
+    "root_of",
+    "unconditional",
+]
+
+TRIALS = 12
+"""Most times that an attempt begins again."""
+
+
+class NotYet(NotRecorded):
+    """A body changes something from outside that is to be handed in and out: the attempt begins again."""
+
+
+class WritesTo(NotYet):
+    """A loop or branch writes to an array from outside, by a function that it calls or an object."""
+
+    def __init__(self, message: str, array: Any) -> None:
+        super().__init__(message)
+        self.array = array
+
+
+class Assigns(NotYet):
+    """A loop or branch assigns attributes of objects, or elements of lists and dicts."""
+
+    def __init__(self, slots: Sequence[Slot]) -> None:
+        super().__init__(f"it assigns {', '.join(x.shown for x in slots)}")
+        self.slots = slots
+
+
+class Grows(NotYet):
+    """A loop appends to a list from outside."""
+
+    def __init__(self, message: str, items: Any) -> None:
+        super().__init__(message)
+        self.items = items
+
+
+class Looks(Grows):
+    """A loop looks at a list from outside to which it appends."""
+
+
+class Slot(NamedTuple):
+    """An attribute of an object, or an element of a list or dict."""
+
+    owner: Any
+    name: Any
+
+    @property
+    def key(self) -> tuple[int, Any]:
+        return id(self.owner), self.name
+
+    @property
+    def shown(self) -> str:
+        """Its name, as messages have it."""
+        kind = type(self.owner)
+        return f"element {self.name!r} of a {kind.__name__}" if kind in _KINDS else str(self.name)
+
+    def get(self) -> Any:
+        """Return its value."""
+        if type(self.owner) in _KINDS:
+            return self.owner[self.name]
+        return getattr(self.owner, self.name)
+
+    def exists(self) -> bool:
+        """Whether it has a value."""
+        if type(self.owner) in _DICTS:
+            return self.name in self.owner
+        return type(self.owner) in _SEQUENCES or hasattr(self.owner, self.name)
+
+    def put(self, value: Any) -> None:
+        """Assign to it."""
+        if type(self.owner) in _KINDS:
+            self.owner[self.name] = value
+        else:
+            object.__setattr__(self.owner, self.name, value)
+
+
+_SEQUENCES = frozenset([list, collections.deque])
+_DICTS = frozenset([dict, collections.defaultdict, collections.OrderedDict])
+_KINDS = _SEQUENCES | _DICTS
+
+
+def content_of(owner: Any) -> dict[Any, Any] | None:
+    """Return the elements of a list or dict, or the attributes of an object, by name; None of others."""
+    kind = type(owner)
+    if kind in _SEQUENCES:
+        return dict(enumerate(owner))
+    if kind in _DICTS:
+        return dict(owner)
+    if not is_users(kind) or isinstance(owner, type):
+        return None
+    found = dict(getattr(owner, "__dict__", ()))
+    for each in kind.__mro__:
+        names = each.__dict__.get("__slots__", ())
+        for name in (names,) if isinstance(names, str) else names:
+            slot = each.__dict__.get(name)
+            if type(slot) is MemberDescriptorType and hasattr(owner, name):
+                found[name] = getattr(owner, name)
+    return found
+
+
+def _put_back(owner: Any, content: Mapping[Any, Any]) -> None:
+    """Give an owner the elements or attributes that it had."""
+    kind = type(owner)
+    if kind in _SEQUENCES:
+        owner.clear()
+        owner.extend(content.values())
+    elif kind in _DICTS:
+        owner.clear()
+        owner.update(content)
+    else:
+        for name in content_of(owner) or ():
+            if name not in content:
+                object.__delattr__(owner, name)
+        for name, value in content.items():
+            object.__setattr__(owner, name, value)
+
+
+class Body:
+    """A body that is being traced, with the objects that it makes and those that it changes.
+
+    Parameters
+    ----------
+    outside
+        What it is known to change.
+    """
+
+    def __init__(self, outside: Outside) -> None:
+        self._slots = outside.slots
+        self.outside = outside
+        self.lists: Sequence[Growing] = ()
+        """What stands for the lists that it may append to."""
+        self._made: dict[int, Any] = {}
+        self._given: dict[int, Any] = {}
+        self._before: dict[int, tuple[Any, dict[Any, Any]]] = {}
+        self._standing: dict[int, tuple[Any, Any]] = {}
+
+    def make(self, x: Any) -> Any:
+        """Note an object that the body makes, which it may change; return it."""
+        self._made[id(x)] = x
+        return x
+
+    def made(self) -> list[Any]:
+        """Return the objects that the body has made."""
+        return [*self._made.values()]
+
+    def is_made(self, x: Any) -> bool:
+        return id(x) in self._made
+
+    def stand(self, x: Any, original: Any) -> None:
+        """Note that in any round an array stands for one from outside."""
+        if type(x) is Tracer:
+            self._standing[id(x)] = x, original
+
+    def stands_for(self, x: Any) -> Any:
+        """Return the array from outside that another stands for; None of any else."""
+        return self._standing.get(id(x), (None, None))[1]
+
+    def give(self, x: Any) -> None:
+        """Note an object that stands for the one of any round."""
+        self._given[id(x)] = x
+
+    def change(self, owner: Any) -> None:
+        """Note an object that the body is about to change."""
+        key = id(owner)
+        if key in self._made or key in self._before:
+            return
+        if key in self._given:
+            raise NotRecorded("it changes an object in which it keeps what a round hands on")
+        content = content_of(owner)
+        if content is None:
+            raise NotRecorded(f"it changes an object of type {type(owner).__name__}")
+        self._before[key] = owner, content
+
+    @contextlib.contextmanager
+    def tracing(self, values: Sequence[Any]) -> Iterator[None]:
+        """Context in which the body is traced: slots have some values, and afterwards those they had."""
+        try:
+            for slot, value in zip(self._slots, values, strict=True):
+                self.change(slot.owner)
+                if value is not slot.get():
+                    self.stand(value, slot.get())
+                    slot.put(value)
+            with holding(open_body, self):
+                yield
+        finally:
+            for owner, content in self._before.values():
+                _put_back(owner, content)
+
+    def values(self) -> list[Any]:
+        """Return the values of the slots at the end of the body.
+
+        Raises
+        ------
+        Assigns
+            If other slots have been assigned.
+        """
+        known = {slot.key for slot in self._slots}
+        more, found = [], {}
+        for owner, before in self._before.values():
+            after = content_of(owner) or {}
+            if type(owner) in _KINDS and len(before) != len(after):
+                raise NotRecorded(f"it changes the length of a {type(owner).__name__}")
+            if not before.keys() <= after.keys():
+                raise NotRecorded("it deletes an attribute or element")
+            for name, value in after.items():
+                slot = Slot(owner, name)
+                if slot.key in known:
+                    found[slot.key] = value
+                elif value is not before.get(name, _MISSING):
+                    more.append(slot)
+        if more:
+            raise Assigns(more)
+        return [found[slot.key] for slot in self._slots]
+
+
+_MISSING = object()
+
+
+@contextlib.contextmanager
+def unconditional() -> Iterator[None]:
+    """Context of what Python might not run: raises `NotRecorded` if it changes objects from outside."""
+    around, body = open_body.get(), Body(Outside({}))
+    try:
+        with body.tracing([]):
+            yield
+            body.values()
+    except NotYet as reason:
+        raise NotRecorded(f"{reason}, under a condition") from None
+    for x in body.made() if around is not None else ():
+        around.make(x)  # type: ignore[union-attr]
+
+
+open_body: contextvars.ContextVar[Body | None] = state_variable("open_body", None)
+"""The innermost body that is being traced."""
+
+
+def made(x: Any) -> Any:
+    """Return a list or dict that the body which is being traced makes."""
+    body = open_body.get()
+    return x if body is None else body.make(x)
+
+
+def change(owner: Any) -> None:
+    """Note an object that is about to be changed, for the body that is being traced, if one is."""
+    body = open_body.get()
+    if body is not None:
+        body.change(owner)
+
+
+def check_attribute(owner: Any, name: str) -> None:
+    """Raise `NotRecorded` unless an assignment to an attribute does that and nothing else."""
+    kind = type(owner)
+    if not is_users(kind) or isinstance(owner, type):
+        raise NotRecorded(f"it assigns the attribute {name} of a {kind.__name__}")
+    found = inspect.getattr_static(kind, name, None)
+    plain = type(found) is MemberDescriptorType or not hasattr(type(found), "__set__")
+    if (name[:2] == "__" and name[-2:] != "__") or not plain or not keeps_attributes(kind):
+        raise NotRecorded(f"it assigns the attribute {name}, which may do more than that")
+
+
+def is_frozen(kind: type) -> bool:
+    """Whether a class is a dataclass whose objects cannot be changed."""
+    return bool(getattr(getattr(kind, "__dataclass_params__", None), "frozen", False))
+
+
+def keeps_attributes(kind: type) -> bool:
+    """Whether the attributes of a class's objects are kept as they are assigned."""
+    own: tuple[Any, ...] = kind.__setattr__, kind.__getattribute__
+    return own == (object.__setattr__, object.__getattribute__)
+
+
+class Growing:
+    """Stand-in for a list to which the rounds of a loop append: it takes elements, and shows none.
+
+    Parameters
+    ----------
+    original
+        The list, or what stands for it in a body around.
+    """
+
+    def __init__(self, original: Any) -> None:
+        self.original = original
+        self._items: list[Any] = []
+
+    def append(self, x: Any) -> None:
+        self._items.append(x)
+
+    def extend(self, xs: Any) -> None:
+        if type(xs) not in (list, tuple):
+            raise NotRecorded("it extends a list by what is neither a list nor a tuple")
+        self._items += xs
+
+    def items(self) -> list[Any]:
+        """Return what has been appended."""
+        return self._items
+
+    def _looks(self, *_: Any) -> Any:
+        raise Looks("it appends to a list that it also looks at", self.original)
+
+    __getattr__ = __getitem__ = __setitem__ = __delitem__ = __len__ = __iter__ = __bool__ = _looks
+    __contains__ = __eq__ = __add__ = __radd__ = __iadd__ = __mul__ = __reversed__ = __repr__ = (
+        _looks
+    )
+    __hash__ = None  # type: ignore[assignment]
+    __class__ = property(_looks)
+
+
+# What an object holds
+
+
+def holders(variables: Mapping[str, Any]) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield what the values of variables hold: the holder, the name or index in it, and what it is.
+
+    The holder is None for the variables themselves.
+    """
+    seen: dict[int, Any] = {}
+    waiting: list[tuple[Any, Any, Any]] = [(None, name, x) for name, x in variables.items()]
+    while waiting and len(seen) < _MOST:
+        each = waiting.pop()
+        yield each
+        x = each[2].__self__ if type(each[2]) is MethodType else each[2]
+        if type(x) is Tracer or id(x) in seen:
+            continue
+        content = dict(enumerate(x)) if isinstance(x, tuple) else content_of(x)
+        if content:
+            seen[id(x)] = x
+            waiting += [(x, name, y) for name, y in content.items()]
+
+
+_MOST = 10_000
+"""Most objects that are looked into."""
+
+
+def root_of(x: Tracer) -> Any:
+    """Return the array that a view shows, or the array itself."""
+    return getattr(x._memory, "root", x)
+
+
+class Outside:
+    """What has turned out to be changed by a loop or branch, beside its function's variables.
+
+    Attributes
+    ----------
+    variables
+        The variables that it has when it begins.
+    arrays
+        Arrays that objects hold and that it writes to.
+    slots
+        The slots that it assigns.
+    lists
+        Lists that it appends to.
+    whole
+        Lists that it appends to and looks at.
+    rebound
+        The variables whose arrays it leaves as they are, and which it gives others that it writes to.
+    """
+
+    def __init__(self, variables: Mapping[str, Any]) -> None:
+        self.variables = variables
+        self.arrays: list[Tracer] = []
+        self.slots: list[Slot] = []
+        self.lists: list[Any] = []
+        self.whole: list[Any] = []
+        self.rebound: frozenset[str] = frozenset()
+
+    def learn(self, site: Site, reason: NotYet) -> bool:
+        """Take up the reason for which an attempt has ended; return whether another may succeed."""
+        if isinstance(reason, Assigns):
+            known = {slot.key for slot in self.slots}
+            more = {slot.key: slot for slot in reason.slots if slot.key not in known}
+            self.slots += more.values()
+            return bool(more)
+        if isinstance(reason, Rebinds):
+            more_names = reason.names - self.rebound
+            self.rebound |= reason.names
+            return bool(more_names)
+        if isinstance(reason, Grows):
+            return self._learn_list(reason)
+        return isinstance(reason, WritesTo) and self._learn_array(site, reason.array)
+
+    def _learn_list(self, reason: Grows) -> bool:
+        x, kept = reason.items, self.whole if isinstance(reason, Looks) else self.lists
+        known = any(x is y for y in kept)
+        kept.append(x)
+        if kept is self.whole:
+            self.lists = [y for y in self.lists if y is not x]
+            return not known and type(x) is list
+        return not known and any(y is x for _, _, y in holders(self.variables))
+
+    def _learn_array(self, site: Site, array: Any) -> bool:
+        if type(array) is not Tracer:
+            return False
+        for x in (array, root_of(array)):
+            names = {name for name, y in self.variables.items() if y is x} - site.filled
+            if names:
+                site.written_by_calls |= names
+                return True
+            held = any(y is x for owner, _, y in holders(self.variables) if owner is not None)
+            if held and not any(x is y for y in self.arrays):
+                self.arrays.append(x)
+                return True
+        return False
+
+
+class Rebinds(NotYet):
+    """A loop gives variables new arrays, which it writes to, and does not write to those it was given."""
+
+    def __init__(self, names: frozenset[str]) -> None:
+        super().__init__(f"it writes to {', '.join(sorted(names))}, assigned anew")
+        self.names = names
+
+
+def recorded(site: Site, variables: Mapping[str, Any], record: Callable[[Outside], Any]) -> Any:
+    """Return the result of `record`, begun again when a body turns out to change something else."""
+    outside = Outside(variables)
+    for _ in range(TRIALS):
+        try:
+            return record(outside)
+        except NotYet as reason:
+            if not outside.learn(site, reason):
+                raise
+    raise NotRecorded("it changes too many objects")
