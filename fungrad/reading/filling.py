@@ -28,7 +28,7 @@ _IN_PLACE = re.compile(
 
 
 def filled_attributes(filename: str) -> frozenset[str]:
-    """Return the names of attributes whose arrays may be written to anywhere in a file, and perhaps others."""
+    """Return the names of attributes whose arrays a file may write to, and perhaps others."""
     return _filled_attributes(tuple(linecache.getlines(filename)))
 
 

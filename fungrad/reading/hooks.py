@@ -311,7 +311,6 @@ HOOKS |= {
     "of_special": strict.of_special,
     "assigning": strict.assigning,
     "strict_attribute": strict.strict_attribute,
-    "updated_item": strict.updated_item,
     "updating": strict.updating,
     "one_of": one_of,
     "ready": ready,

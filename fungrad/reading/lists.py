@@ -14,8 +14,9 @@ from fungrad.numpy.whole import whole_of
 from fungrad.primitives.joins import Stack
 from fungrad.primitives.slices import index_axis
 from fungrad.reading.filling import filled_attributes
-from fungrad.reading.outside import Growing, Grows, Slot, holders, open_body, root_of
+from fungrad.reading.outside import Growing, Grows, holders, open_body, root_of
 from fungrad.reading.sites import NotRecorded, Site
+from fungrad.reading.slots import Slot
 from fungrad.reading.strict import body_level
 
 __all__ = ["Growth", "Packed", "packed"]
@@ -49,7 +50,7 @@ class Growth:
 
     @contextlib.contextmanager
     def tracing(self, variables: dict[str, Any]) -> Iterator[list[Growing]]:
-        """Context in which a body is traced, which is given stand-ins for the lists; these are empty meanwhile."""
+        """Context that gives a body stand-ins for the lists, which are empty meanwhile."""
         made = [Growing(x) for x in self.lists]
         contents = [[*x] if type(x) is list else None for x in self.lists]
         variables |= {name: made[i] for name, i in self._named}
@@ -68,7 +69,7 @@ class Growth:
                 slot.put(self.lists[i])
 
     def append(self, rows: Mapping[tuple[int, int], Sequence[Any]], count: int) -> None:
-        """Append what all rounds append: rows by the list and the place in a round."""
+        """Append the elements of all rounds, given by the list and the place in a round."""
         for i, x in enumerate(self.lists):
             columns = [rows[key] for key in sorted(rows) if key[0] == i]
             x.extend([column[k] for k in range(count) for column in columns])
@@ -82,7 +83,7 @@ class Growth:
 
 
 class Packed:
-    """What a round appends to a list, as arrays.
+    """A value that a round appends to a list, as arrays.
 
     Parameters
     ----------
@@ -162,7 +163,7 @@ def packed(
     slots: Sequence[tuple[Slot, Any]],
     arrays: Sequence[Any],
 ) -> Packed:
-    """Return what a round appends to a list.
+    """Return a value that a round appends to a list, taken apart.
 
     Parameters
     ----------

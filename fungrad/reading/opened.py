@@ -1,4 +1,4 @@
-"""Objects of the user's classes as pytrees of their attributes, for what a body hands on to the next round."""
+"""Objects of the user's classes as pytrees of their attributes, as a body hands them on."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 from fungrad.core import tree
 from fungrad.core.nodes import register_node
 from fungrad.core.types import is_array
-from fungrad.reading.outside import content_of, is_frozen, keeps_attributes, open_body
+from fungrad.reading.outside import open_body
 from fungrad.reading.sites import NotRecorded
+from fungrad.reading.slots import content_of, is_frozen, keeps_attributes
 
 __all__ = ["closed", "made_now", "note_made", "opened"]
 
@@ -77,7 +78,7 @@ def _is_dynamic(x: Any) -> bool:
 
 
 def closed(x: Any, note: Callable[[Any], Any] = lambda made: made) -> Any:
-    """Return a tree in which there are objects again, each of which is told to `note`."""
+    """Return a tree with objects again, each told to `note`."""
 
     def of(y: Any) -> Any:
         if type(y) is not Opened:

@@ -7,24 +7,21 @@ the attempt then begins again.
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import contextvars
-import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MemberDescriptorType, MethodType
-from typing import Any, NamedTuple
+from types import MethodType
+from typing import Any
 
 from fungrad.core.state import holding, state_variable
 from fungrad.core.tracer import Tracer
 from fungrad.reading.sites import NotRecorded, Site
-from fungrad.reading.special import is_users
+from fungrad.reading.slots import CONTAINERS, Slot, content_of, put_back
 
 __all__ = [
     "Body",
     "Outside",
     "Rebinds",
-    "Slot",
     "holders",
     "open_body",
     "recorded",
@@ -68,83 +65,6 @@ class Looks(Grows):
     """A loop looks at a list from outside to which it appends."""
 
 
-class Slot(NamedTuple):
-    """An attribute of an object, or an element of a list or dict."""
-
-    owner: Any
-    name: Any
-
-    @property
-    def key(self) -> tuple[int, Any]:
-        return id(self.owner), self.name
-
-    @property
-    def shown(self) -> str:
-        """Its name, as messages have it."""
-        kind = type(self.owner)
-        return f"element {self.name!r} of a {kind.__name__}" if kind in _KINDS else str(self.name)
-
-    def get(self) -> Any:
-        """Return its value."""
-        if type(self.owner) in _KINDS:
-            return self.owner[self.name]
-        return getattr(self.owner, self.name)
-
-    def exists(self) -> bool:
-        """Whether it has a value."""
-        if type(self.owner) in _DICTS:
-            return self.name in self.owner
-        return type(self.owner) in _SEQUENCES or hasattr(self.owner, self.name)
-
-    def put(self, value: Any) -> None:
-        """Assign to it."""
-        if type(self.owner) in _KINDS:
-            self.owner[self.name] = value
-        else:
-            object.__setattr__(self.owner, self.name, value)
-
-
-_SEQUENCES = frozenset([list, collections.deque])
-_DICTS = frozenset([dict, collections.defaultdict, collections.OrderedDict])
-_KINDS = _SEQUENCES | _DICTS
-
-
-def content_of(owner: Any) -> dict[Any, Any] | None:
-    """Return the elements of a list or dict, or the attributes of an object, by name; None of others."""
-    kind = type(owner)
-    if kind in _SEQUENCES:
-        return dict(enumerate(owner))
-    if kind in _DICTS:
-        return dict(owner)
-    if not is_users(kind) or isinstance(owner, type):
-        return None
-    found = dict(getattr(owner, "__dict__", ()))
-    for each in kind.__mro__:
-        names = each.__dict__.get("__slots__", ())
-        for name in (names,) if isinstance(names, str) else names:
-            slot = each.__dict__.get(name)
-            if type(slot) is MemberDescriptorType and hasattr(owner, name):
-                found[name] = getattr(owner, name)
-    return found
-
-
-def _put_back(owner: Any, content: Mapping[Any, Any]) -> None:
-    """Give an owner the elements or attributes that it had."""
-    kind = type(owner)
-    if kind in _SEQUENCES:
-        owner.clear()
-        owner.extend(content.values())
-    elif kind in _DICTS:
-        owner.clear()
-        owner.update(content)
-    else:
-        for name in content_of(owner) or ():
-            if name not in content:
-                object.__delattr__(owner, name)
-        for name, value in content.items():
-            object.__setattr__(owner, name, value)
-
-
 class Body:
     """A body that is being traced, with the objects that it makes and those that it changes.
 
@@ -158,7 +78,7 @@ class Body:
         self._slots = outside.slots
         self.outside = outside
         self.lists: Sequence[Growing] = ()
-        """What stands for the lists that it may append to."""
+        """The stand-ins for the lists that it may append to."""
         self._made: dict[int, Any] = {}
         self._given: dict[int, Any] = {}
         self._before: dict[int, tuple[Any, dict[Any, Any]]] = {}
@@ -214,7 +134,7 @@ class Body:
                 yield
         finally:
             for owner, content in self._before.values():
-                _put_back(owner, content)
+                put_back(owner, content)
 
     def values(self) -> list[Any]:
         """Return the values of the slots at the end of the body.
@@ -228,7 +148,7 @@ class Body:
         more, found = [], {}
         for owner, before in self._before.values():
             after = content_of(owner) or {}
-            if type(owner) in _KINDS and len(before) != len(after):
+            if type(owner) in CONTAINERS and len(before) != len(after):
                 raise NotRecorded(f"it changes the length of a {type(owner).__name__}")
             if not before.keys() <= after.keys():
                 raise NotRecorded("it deletes an attribute or element")
@@ -248,7 +168,7 @@ _MISSING = object()
 
 @contextlib.contextmanager
 def unconditional() -> Iterator[None]:
-    """Context of what Python might not run: raises `NotRecorded` if it changes objects from outside."""
+    """Context of code that Python might not run, which is to change no object from outside."""
     around, body = open_body.get(), Body(Outside({}))
     try:
         with body.tracing([]):
@@ -277,28 +197,6 @@ def change(owner: Any) -> None:
         body.change(owner)
 
 
-def check_attribute(owner: Any, name: str) -> None:
-    """Raise `NotRecorded` unless an assignment to an attribute does that and nothing else."""
-    kind = type(owner)
-    if not is_users(kind) or isinstance(owner, type):
-        raise NotRecorded(f"it assigns the attribute {name} of a {kind.__name__}")
-    found = inspect.getattr_static(kind, name, None)
-    plain = type(found) is MemberDescriptorType or not hasattr(type(found), "__set__")
-    if (name[:2] == "__" and name[-2:] != "__") or not plain or not keeps_attributes(kind):
-        raise NotRecorded(f"it assigns the attribute {name}, which may do more than that")
-
-
-def is_frozen(kind: type) -> bool:
-    """Whether a class is a dataclass whose objects cannot be changed."""
-    return bool(getattr(getattr(kind, "__dataclass_params__", None), "frozen", False))
-
-
-def keeps_attributes(kind: type) -> bool:
-    """Whether the attributes of a class's objects are kept as they are assigned."""
-    own: tuple[Any, ...] = kind.__setattr__, kind.__getattribute__
-    return own == (object.__setattr__, object.__getattribute__)
-
-
 class Growing:
     """Stand-in for a list to which the rounds of a loop append: it takes elements, and shows none.
 
@@ -321,7 +219,7 @@ class Growing:
         self._items += xs
 
     def items(self) -> list[Any]:
-        """Return what has been appended."""
+        """Return the appended elements."""
         return self._items
 
     def _looks(self, *_: Any) -> Any:
@@ -339,7 +237,7 @@ class Growing:
 
 
 def holders(variables: Mapping[str, Any]) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield what the values of variables hold: the holder, the name or index in it, and what it is.
+    """Yield values that variables hold, directly or not: the holder, the name in it, and the value.
 
     The holder is None for the variables themselves.
     """
@@ -367,7 +265,7 @@ def root_of(x: Tracer) -> Any:
 
 
 class Outside:
-    """What has turned out to be changed by a loop or branch, beside its function's variables.
+    """The objects, arrays and lists that a loop or branch has turned out to change.
 
     Attributes
     ----------

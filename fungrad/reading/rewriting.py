@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.compat.numpy import stand_ins
-from fungrad.reading.computing import FRAMES, PURE, WRITING, check_strict
+from fungrad.reading.computing import FRAMES, check_strict
 from fungrad.reading.computing import METHODS as COMPUTING_METHODS
 from fungrad.reading.filling import filled_attributes, filled_names
 from fungrad.reading.libraries import TABLE, may_need
@@ -21,6 +21,14 @@ from fungrad.reading.sites import NotRecorded, Origin
 from fungrad.reading.source import Definition
 from fungrad.reading.special import Operators
 from fungrad.reading.statements import Statements
+from fungrad.reading.targets import (
+    USING_UP,
+    computes,
+    is_linear_algebra,
+    is_one_of,
+    shows,
+    takes_functions,
+)
 
 __all__ = ["Rewriter", "rewritten", "strictly_rewritten", "with_constants"]
 
@@ -153,7 +161,7 @@ class Rewriter(Statements):
             if isinstance(each, ast.Call) and (known or not self.strict):
                 target = self.scope.object_of(each.func)
                 method = target is UNKNOWN and isinstance(each.func, ast.Attribute)
-                if not ((method and each.func.attr in COMPUTING_METHODS) or _computes(target)):  # type: ignore[attr-defined]
+                if not ((method and each.func.attr in COMPUTING_METHODS) or computes(target)):  # type: ignore[attr-defined]
                     return False
         return True
 
@@ -174,17 +182,17 @@ class Rewriter(Statements):
         needs = self._needs(node.func, target)
         if id(target) in COMPUTING and not any(map(self._may_be_list, node.args)):
             needs = False  # NumPy hands it on by itself
-        takes_functions = _takes_functions(target)
+        calls = takes_functions(target)
         creates = id(target) in CREATING
-        shows, self.shows = self.shows, self.shows or _shows(node.func)
-        if is_one_of(target, *_USING_UP) and len(node.args) == 1 and not node.keywords:
+        kept, self.shows = self.shows, self.shows or shows(node.func)
+        if is_one_of(target, *USING_UP) and len(node.args) == 1 and not node.keywords:
             self.generator = node.args[0]
         self.generic_visit(node)
-        self.shows = shows
+        self.shows = kept
         if self.strict:
             node.func = self.hook("strictly_called", node.func, at=node.func)
             return node
-        if takes_functions:
+        if calls:
             node.args = [self._callback(x) for x in node.args]
             for keyword in node.keywords:
                 keyword.value = self._callback(keyword.value)
@@ -193,7 +201,7 @@ class Rewriter(Statements):
         if self.shows and is_one_of(target, str, repr, format):
             return node
         if needs:
-            catches = "LinAlgError" in self.caught and _is_linear_algebra(target)
+            catches = "LinAlgError" in self.caught and is_linear_algebra(target)
             hook = "called_or_fails" if catches else "called"
             node.func = self.hook(hook, node.func, at=node.func)
         return node
@@ -282,7 +290,7 @@ class Rewriter(Statements):
         return node
 
     def _kept(self, target: ast.expr, value: ast.expr) -> ast.expr:
-        """Return the value of an attribute or element, as an array to be filled if the file fills that attribute."""
+        """Return the value of an attribute or element: an array to be filled if the file fills the attribute."""
         filled = isinstance(target, ast.Attribute) and target.attr in self._filled_attributes
         return self._filled(value) if filled else self._new(value)
 
@@ -301,14 +309,12 @@ class Rewriter(Statements):
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         joins = is_one_of(self.scope.object_of(node.value), np.r_, np.c_)
-        updates = node is self.updated
         self.generic_visit(node)
         if joins:
             node.value = self.hook("joining", node.value, at=node.value)
             return node
         if self.strict and not isinstance(node.ctx, ast.Load):
-            hook = "updated_item" if updates else "written"
-            node.value = self.hook(hook, node.value, at=node.value)
+            node.value = self.hook("written", node.value, at=node.value)
         plain = isinstance(node.slice, ast.Slice | ast.Tuple | ast.Constant)
         constant = self.strict or isinstance(self.scope.object_of(node.value), np.ndarray)
         if (
@@ -342,7 +348,7 @@ class Rewriter(Statements):
         return self.hook("filled", value, at=value)
 
     def _new(self, value: ast.expr) -> ast.expr:
-        """Return what is kept elsewhere than in a variable: a new array of numbers takes traced elements."""
+        """Return a value kept elsewhere than in a variable: a new array takes traced elements."""
         if isinstance(value, ast.Call):
             inner = value.func
             if isinstance(inner, ast.Call) and isinstance(inner.func, ast.IfExp):  # that of a hook
@@ -375,56 +381,3 @@ class Rewriter(Statements):
         self.generic_visit(node)
         node.values = [self._new(x) for x in node.values]
         return self._made(node)
-
-
-def _computes(target: Any) -> bool:
-    """Whether a function does nothing but compute, as far as is known when a function is read."""
-    if isinstance(target, np.ufunc) or id(target) in PURE:
-        return True
-    module = getattr(target, "__module__", None)
-    if not isinstance(module, str):
-        return False
-    computing = f"{module}.".startswith(_COMPUTING) and "random" not in module
-    name = getattr(target, "__name__", "")
-    return module in ("math", "cmath") or (computing and name not in WRITING)
-
-
-_USING_UP = (all, any, list, max, min, sorted, sum, tuple)
-"""Functions that take all elements of what they go over."""
-
-_COMPUTING = ("numpy.", "fungrad.numpy.", "fungrad.scipy.linalg.", "fungrad.scipy.special.")
-"""Packages whose functions do nothing but compute, except for those in `WRITING`."""
-
-
-def is_one_of(x: Any, *objects: Any) -> bool:
-    """Whether `x` is one of some objects; arrays are not compared."""
-    return any(x is y for y in objects)
-
-
-def _shows(function: ast.expr) -> bool:
-    """Whether a call writes to a person: by `print`, a log, a warning."""
-    name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
-    return name in _SHOWING
-
-
-_SHOWING = frozenset(
-    ["critical", "debug", "error", "exception", "info", "log", "print", "warn", "warning", "write"]
-)
-
-
-def _is_linear_algebra(target: Any) -> bool:
-    module = getattr(target, "__module__", None) or ""
-    return module.startswith(("numpy.linalg", "scipy.linalg"))
-
-
-_CALLERS = frozenset(["fungrad", "numpy", "scipy", "functools", "itertools", "joblib"])
-
-
-def _takes_functions(target: Any) -> bool:
-    """Whether a function may call functions that it is given, and reads none itself."""
-    if target is UNKNOWN or isinstance(target, np.ufunc):
-        return False
-    if is_one_of(target, map, filter, sorted, min, max):
-        return True
-    module = getattr(target, "__module__", None) or ""
-    return module.partition(".")[0] in _CALLERS

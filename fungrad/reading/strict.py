@@ -26,19 +26,9 @@ from fungrad.core.transformed import Portable
 from fungrad.reading import functions
 from fungrad.reading.computing import PURE, WRITING
 from fungrad.reading.libraries import is_left_alone
-from fungrad.reading.outside import (
-    Growing,
-    Grows,
-    NotYet,
-    WritesTo,
-    change,
-    check_attribute,
-    is_frozen,
-    keeps_attributes,
-    open_body,
-    root_of,
-)
+from fungrad.reading.outside import Growing, Grows, NotYet, WritesTo, change, open_body, root_of
 from fungrad.reading.sites import NotRecorded
+from fungrad.reading.slots import CONTAINERS, check_attribute, is_frozen, keeps_attributes
 from fungrad.reading.special import is_users
 
 __all__ = [
@@ -52,7 +42,6 @@ __all__ = [
     "strictly_called",
     "traced_once",
     "updated",
-    "updated_item",
     "updating",
     "written",
 ]
@@ -75,7 +64,7 @@ def traced_once(place: Any) -> Iterator[None]:
 
 
 def leave_to_outer(reason: BaseException) -> None:
-    """Raise again what a loop or branch around the one at hand can mend: it is to hand an array on."""
+    """Raise a reason again that a loop or branch around can mend by handing an array on."""
     if isinstance(reason, NotYet) and bodies.get():
         raise reason
 
@@ -117,7 +106,7 @@ class EXIT(tuple[Any, ...]):
 
 
 def strictly_called(x: Any) -> Any:
-    """Return what is called in the place of `x`, if it does nothing but compute.
+    """Return the function called in place of `x`, if it does nothing but compute.
 
     Raises
     ------
@@ -165,7 +154,7 @@ def strictly_called(x: Any) -> Any:
 
 
 def _class(x: Any) -> Any:
-    """Return what makes an object of a class: one of the user's, whose `__init__` only computes, or of a container."""
+    """Return a maker of objects of a class: a container, or one whose `__init__` only computes."""
     body, kind = open_body.get(), type(x)
     initialize: Any = x.__init__
 
@@ -292,12 +281,9 @@ def written(x: Any) -> Any:
         return own(x)
     if type(x) in CONTAINERS:
         change(x)
-        return x
+        return _Items(x)
     kind = "an array" if isinstance(x, Tracer | np.ndarray) else f"a {type(x).__name__}"
     raise WritesTo(f"it assigns elements of {kind} that it does not own", x)
-
-
-CONTAINERS = frozenset([list, dict, collections.deque, collections.defaultdict])
 
 
 def own(x: Tracer) -> Tracer:
@@ -311,13 +297,8 @@ def own(x: Tracer) -> Tracer:
 _IN_PLACE = [f"__i{x}__" for x in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")]
 
 
-def updated_item(x: Any) -> Any:
-    """Return an array, list or dict one of whose elements is updated in place."""
-    return _Updated(written(x)) if type(x) in CONTAINERS else written(x)
-
-
-class _Updated:
-    """Stand-in for a list or dict, which looks at the element before that is updated."""
+class _Items:
+    """Stand-in for a list or dict whose elements are assigned, or updated in place."""
 
     def __init__(self, items: Any) -> None:
         self._items = items
@@ -326,6 +307,11 @@ class _Updated:
         return updated(self._items[index])
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        if type(index) is Tracer:
+            kind = type(self._items).__name__
+            raise NotRecorded(
+                f"it assigns elements of a {kind} at an index that the round computes"
+            )
         self._items[index] = value
 
 

@@ -14,8 +14,9 @@ from fungrad.core.tracer import ARGUMENT, Tracer, innermost_trace, new_tracer
 from fungrad.core.types import is_array
 from fungrad.numpy.memory import View
 from fungrad.numpy.views import is_scalar
-from fungrad.reading.outside import Outside, Slot, WritesTo, holders, root_of
+from fungrad.reading.outside import Outside, WritesTo, holders, root_of
 from fungrad.reading.sites import NotRecorded, Site
+from fungrad.reading.slots import Slot
 from fungrad.reading.strict import body_level, own
 
 __all__ = ["Filled", "is_dynamic", "own_copy", "without_hidden"]

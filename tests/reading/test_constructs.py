@@ -206,6 +206,54 @@ def appended(x):
     return np.array(found).sum()
 
 
+def several_appended(x):
+    found = []
+    for i in range(20):
+        found.append(np.sin(i * x))
+        found.extend([x, np.sin(x)])
+    return sum(found)
+
+
+class Moving:
+    def __init__(self, x):
+        self.x, self.t = x, 0.0
+
+    def step(self):
+        self.x = self.x + 0.1 * math.sin(self.x)
+        self.t += 0.1
+
+
+def attribute_assigned(x):
+    moving = Moving(x)
+    for _ in range(20):
+        moving.step()
+    return moving.x + moving.t
+
+
+def element_assigned(x):
+    state = {"u": x, "v": 0.0}
+    for _ in range(20):
+        state["v"] -= 0.1 * state["u"]
+        state["u"] += 0.1 * math.sin(state["v"])
+    return state["u"]
+
+
+def object_made_anew(x):
+    state = Moving(x)
+    for _ in range(20):
+        state = Moving(state.x + 0.1 * math.sin(state.x))
+    return state.x
+
+
+def exchanged(x):
+    a, b = np.zeros(20), np.zeros(20)
+    a[3] = x
+    for _ in range(20):
+        b[1:] = a[1:] + 0.1 * a[:-1]
+        a, b = b, a
+    return a.sum()
+
+
 def filled(x):
     y = np.zeros(3)
     y[0] = x
@@ -351,6 +399,11 @@ ROWS = (
     ("`[a if v > 1 else b for v in ...]`", chosen_in_comprehension, (1.0, 2.0), (LOOP,) * 4),
     ("`sum(f(v) for v in ...)`", summed, (1.0, 2.0), (AT_ONCE,) * 4),
     ("`append` in a loop", appended, (1.0, 2.0), (AT_ONCE,) * 4),
+    ("several `append` and `extend` in a loop", several_appended, (1.0, 2.0), (LOOP,) * 4),
+    ("`self.x = ...` in a method called in a loop", attribute_assigned, (1.0, 2.0), (LOOP,) * 4),
+    ('`state["u"] += ...` in a loop', element_assigned, (1.0, 2.0), (LOOP,) * 4),
+    ("`state = State(...)` in a loop", object_made_anew, (1.0, 2.0), (LOOP,) * 4),
+    ("`a, b = b, a` in a loop, which fills them", exchanged, (1.0, 2.0), (LOOP,) * 4),
     ("`np.zeros(3)`, then filled", filled, (1.0, 2.0), (STEP,) * 4),
     ("`np.zeros(50)`, filled in a loop", filled_in_loop, (1.0, 2.0), (LOOP,) * 4),
     ("`put(y, i, v)` in a loop, which fills `y`", filled_by_calls, (1.0, 2.0), (LOOP,) * 4),
