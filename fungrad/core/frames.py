@@ -152,13 +152,20 @@ def is_caught_within_transform() -> bool:
 
 @functools.lru_cache(maxsize=1 << 10)
 def _catches(code: CodeType) -> bool:
-    """Whether a function contains ``try`` or ``with``.
+    """Whether a function contains ``try``, or a ``with`` other than ``with np.errstate(...)``.
 
     Comprehensions and generators have handlers too, which catch nothing.
     """
     import dis
 
-    return dis.opmap["PUSH_EXC_INFO"] in code.co_code[::2]
+    if dis.opmap["PUSH_EXC_INFO"] not in code.co_code[::2]:
+        return False
+    found = [*dis.get_instructions(code)]
+    handlers, blocks = (
+        sum(x.opname == name for x in found) for name in ("PUSH_EXC_INFO", "WITH_EXCEPT_START")
+    )
+    quiet = sum(x.argval == "errstate" and x.opname.startswith("LOAD") for x in found)
+    return not handlers == blocks == quiet
 
 
 def compares() -> bool:

@@ -41,7 +41,19 @@ PURE = frozenset(
             "issubclass",
         ),
         *("len", "list", "max", "min", "ord", "pow", "range", "repr", "reversed", "round", "set"),
-        *("slice", "sorted", "str", "sum", "tuple", "type", "zip", "map", "filter", "iter"),
+        *(
+            "slice",
+            "sorted",
+            "str",
+            "sum",
+            "super",
+            "tuple",
+            "type",
+            "zip",
+            "map",
+            "filter",
+            "iter",
+        ),
     )
 )
 """Functions of Python that do nothing but compute."""
@@ -91,13 +103,17 @@ REFUSED = (
 )
 
 
-def check_strict(body: list[ast.stmt]) -> None:
-    """Raise `NotRecorded` if something is written in statements that does more than compute."""
+def check_strict(body: list[ast.stmt], whole: bool = False) -> None:
+    """Raise `NotRecorded` if something is written in statements that does more than compute.
+
+    The `whole` body of a function may use `super`.
+    """
+    refused = FRAMES - {"super", "__class__"} if whole else FRAMES
     for statement in body:
         for each in walk(statement):
             if isinstance(each, REFUSED) and not _sets_warnings(each):
                 raise NotRecorded(f"there is a `{type(each).__name__.lower()}` in it")
-            if isinstance(each, ast.Name) and each.id in FRAMES:
+            if isinstance(each, ast.Name) and each.id in refused:
                 raise NotRecorded(f"it uses {each.id}")
 
 

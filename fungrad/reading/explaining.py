@@ -127,11 +127,16 @@ class Noted:
         """Note a `for` whose number of rounds Python asks for."""
         self._note(_place(site), "Python's value", _GUARDED)
 
-    def loop(self, site: Site, over: Any, recorded: bool, failures: int) -> None:
-        """Note the fate of a loop; `over` is the iterable of a `for`, None of a `while`."""
+    def loop(self, site: Site, over: Any, recorded: bool, failures: int, unrolled: int = 0) -> None:
+        """Note the fate of a loop; `over` is the iterable of a `for`, None of a `while`.
+
+        Python has run some rounds, which are `unrolled`.
+        """
         count = None if over is None else rounds(over)
         if recorded:
-            self._note(_place(site), "a loop" if count is None else f"a loop of {count} rounds")
+            first = "one round, then " if unrolled else ""
+            rest = "a loop" if count is None else f"a loop of {count - unrolled} rounds"
+            self._note(_place(site), first + rest)
             return
         reason = _failed(site, failures)
         if not reason:

@@ -9,9 +9,19 @@ from fungrad.reading.nodes import Visitor, children, copied, walk
 from fungrad.reading.registry import HOOKS
 from fungrad.reading.sites import Origin, Site
 
-__all__ = ["RESULT", "ROWS", "TEST", "Expressions", "given", "is_pythons", "located", "name"]
+__all__ = [
+    "RESULT",
+    "ROUND",
+    "ROWS",
+    "TEST",
+    "Expressions",
+    "given",
+    "is_pythons",
+    "located",
+    "name",
+]
 
-TEST, RESULT, ROWS = ".test", ".result", ".rows"
+TEST, RESULT, ROWS, ROUND = ".test", ".result", ".rows", ".round"
 """Variables of a function that was read; no name of the user's begins like that."""
 
 

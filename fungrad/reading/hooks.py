@@ -16,7 +16,7 @@ from fungrad.primitives.elementwise import Cast
 from fungrad.reading import functions, outside, strict
 from fungrad.reading.outside import unconditional
 from fungrad.reading.registry import HOOKS
-from fungrad.reading.rows import Rows, rows
+from fungrad.reading.rows import Rest, Rows, again, is_rest, rows
 from fungrad.reading.sites import PATIENCE, NotRecorded, Site
 from fungrad.reading.symbols import is_symbolic
 
@@ -259,7 +259,9 @@ def loop(site: Site, over: Any, variables: dict[str, Any]) -> Any:
     from fungrad.reading import loops
 
     failures, outcome = site.failures, loops.loop(site, over, variables)
-    tell("loop", site, over, outcome is not None, failures)
+    if not site.peels:
+        rest = type(over) is Rest
+        tell("loop", site, over.over if rest else over, outcome is not None, failures, int(rest))
     return outcome
 
 
@@ -306,6 +308,8 @@ HOOKS |= {
     "locals": builtins.locals,
     "loop": loop,
     "negated": negated,
+    "again": again,
+    "is_rest": is_rest,
     "made": outside.made,
     "numbers": numbers,
     "of_special": strict.of_special,

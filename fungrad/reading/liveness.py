@@ -179,7 +179,8 @@ def _captured(statements: Sequence[ast.stmt]) -> collections.Counter[str]:
             first, *others = each.generators
             waiting.append(first.iter)
             parts: list[ast.AST] = [each.elt, first.target, *first.ifs, *others]
-            found.update(frozenset(_read(parts)))
+            own = _assigned([x.target for x in each.generators])
+            found.update(frozenset(_read(parts)) - own)
         elif isinstance(each, _INNER):
             found.update(frozenset(_read([each])))
         else:

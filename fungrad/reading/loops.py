@@ -30,7 +30,8 @@ from fungrad.reading.outside import (
 )
 from fungrad.reading.over import RowsOf, rows_of
 from fungrad.reading.rounds import Rounds
-from fungrad.reading.sites import ROW, NotRecorded, Site
+from fungrad.reading.rows import Rest
+from fungrad.reading.sites import ROW, NotAtFirst, NotRecorded, Site
 from fungrad.reading.strict import leave_to_outer, traced_once
 from fungrad.reading.variables import without_hidden
 from fungrad.reading.whole import check_whole_numbers, whole_bounds
@@ -46,13 +47,14 @@ LEAST_WORK = 40
 def loop(site: Site, over: Any, variables: dict[str, Any]) -> Any:
     """Return the new values of the variables that a `for` assigns; None if Python is to run it."""
     variables = without_hidden(variables)
+    rest = type(over) is Rest
     try:
-        span = span_over(over)
+        span = None if rest else span_over(over)
         if span is not None and span.most is None and not _is_forward():
             span, over = None, _asked(over)
             if over is not None:
                 tell("guarded", site)
-        rows = span or rows_of(over)
+        rows = span or (rows_of(over.over, 1) if rest else rows_of(over))
         if isinstance(rows, Span):
             known = {name: variables[name] for name in site.names if name in variables}
             with traced_once(site.key):
@@ -62,11 +64,18 @@ def loop(site: Site, over: Any, variables: dict[str, Any]) -> Any:
         known = {name: variables[name] for name in site.names if name in variables}
         if not rows.traced and not _hold_tracer(known):
             return None
+        if site.is_late and not rest:
+            site.peels = True
+            return None
         with traced_once(site.key):
-            return recorded(site, known, lambda x: _Rows(site, rows, known, x).outcome())
+            made = recorded(site, known, lambda x: _Rows(site, rows, known, x).outcome())
+        site.is_late = rest
+        return made
     except NOT_TRACEABLE as reason:
         leave_to_outer(reason)
-        site.note(reason)
+        site.peels = not rest and isinstance(reason, NotAtFirst | TypeError)
+        if not site.peels:
+            site.note(reason)
         return None
 
 

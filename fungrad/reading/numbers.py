@@ -14,6 +14,7 @@ import fungrad.numpy as fnp
 from fungrad.core.frames import is_caught_within_transform
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.primitives.elementwise import Cast
+from fungrad.reading.bounds import bounds_of
 from fungrad.reading.symbols import is_symbolic
 
 Function = Callable[..., Any]
@@ -151,6 +152,30 @@ prod = _of_list(math.prod, _product)
 floor = _rounded(math.floor, fnp.floor)
 ceil = _rounded(math.ceil, fnp.ceil)
 trunc = _rounded(math.trunc, fnp.trunc)
+
+
+LAST = 20
+"""The largest number whose factorial fits into 64 bits."""
+
+
+def factorial(n: Any, /) -> Any:
+    """`math.factorial` of a whole number without a value, if it has 64 bits."""
+    bounds = bounds_of(n) if is_symbolic(n) else None
+    if bounds is None or not 0 <= bounds[0] <= bounds[1] <= LAST:
+        return math.factorial(n)
+    return _looked_up([math.factorial(i) for i in range(bounds[1] + 1)], n)
+
+
+def comb(n: Any, k: Any, /) -> Any:
+    """`math.comb` of a known number and one without a value, if it has 64 bits."""
+    bounds = bounds_of(k) if is_symbolic(k) and type(n) is int and 0 <= n < 64 else None
+    if bounds is None or not 0 <= bounds[0] <= bounds[1] <= 4 * LAST:
+        return math.comb(n, k)
+    return _looked_up([math.comb(n, i) for i in range(bounds[1] + 1)], k)
+
+
+def _looked_up(values: list[int], index: Any) -> Any:
+    return WHOLE(index._owner.lift(np.array(values))[index])
 
 
 def phase(x: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 from fungrad.core.state import holding, state_variable
 from fungrad.core.tracer import Tracer
 from fungrad.reading.sites import NotRecorded, Site
-from fungrad.reading.slots import CONTAINERS, Slot, content_of, put_back
+from fungrad.reading.slots import SEQUENCES, Slot, content_of, put_back
 
 __all__ = [
     "Body",
@@ -148,7 +148,7 @@ class Body:
         more, found = [], {}
         for owner, before in self._before.values():
             after = content_of(owner) or {}
-            if type(owner) in CONTAINERS and len(before) != len(after):
+            if type(owner) in SEQUENCES and len(before) != len(after):
                 raise NotRecorded(f"it changes the length of a {type(owner).__name__}")
             if not before.keys() <= after.keys():
                 raise NotRecorded("it deletes an attribute or element")

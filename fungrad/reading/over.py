@@ -54,8 +54,16 @@ class RowsOf:
         self.traced = any(type(x) is Tracer for x in arrays)
 
 
-def rows_of(over: Any) -> RowsOf | None:
-    """Return what a loop goes over; None if it is nothing that a program can go over."""
+def rows_of(over: Any, first: int = 0) -> RowsOf | None:
+    """Return the rows that a loop goes over, from the `first` on; None if no program can go over them."""
+    rows = _rows_of(over)
+    if rows is None or not first:
+        return rows
+    count = max(rows.count - first, 0)
+    return RowsOf(count, [x[first:] for x in rows.arrays], rows.row, rows.last, rows.sources)
+
+
+def _rows_of(over: Any) -> RowsOf | None:
     kind = type(over)
     if kind is range:
         counted = np.arange(over.start, over.stop, over.step)

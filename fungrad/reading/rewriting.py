@@ -68,7 +68,7 @@ def strictly_rewritten(
         If something else is written in it.
     """
     nodes = walk(node)
-    check_strict([ast.Expr(node.body)] if isinstance(node, ast.Lambda) else node.body)
+    check_strict([ast.Expr(node.body)] if isinstance(node, ast.Lambda) else node.body, whole=True)
     rewriter = Rewriter.of(nodes, function, Origin(function), strict=True)
     return rewriter.with_operators(_visited(rewriter, node, nodes)), rewriter.constants
 

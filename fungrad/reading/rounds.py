@@ -12,7 +12,7 @@ from fungrad.reading.lists import Growth, Packed, packed
 from fungrad.reading.opened import closed, made_now, note_made, opened
 from fungrad.reading.outside import Body, Growing, Outside, Rebinds, WritesTo, change
 from fungrad.reading.registry import UNBOUND
-from fungrad.reading.sites import ELEMENT, NotRecorded, Site
+from fungrad.reading.sites import ELEMENT, NotAtFirst, NotRecorded, Site
 from fungrad.reading.variables import Filled, is_dynamic, own_copy
 
 __all__ = ["Rounds"]
@@ -35,7 +35,7 @@ class Rounds:
         lacking = [x for x in self.wanted if x not in known and x not in site.targets]
         lacking += [x.shown for x in outside.slots if not x.exists()]
         if lacking:
-            raise NotRecorded(f"{lacking[0]} has no value before the first round")
+            raise NotAtFirst(f"{lacking[0]} has no value before the first round")
         carried = [x for x in self.wanted if x not in site.targets and x not in self.counted()]
         begun = {x: opened(known[x]) for x in carried}
         self.changing = [x for x in carried if is_dynamic(begun[x])]
@@ -57,7 +57,7 @@ class Rounds:
         slots = [opened(x.get()) for x in self.slots]
         for slot, x in zip(self.slots, slots, strict=True):
             if not is_dynamic(x):
-                raise NotRecorded(f"{slot.shown}, which is no array, changes")
+                raise NotAtFirst(f"{slot.shown}, which is no array, changes")
         return [*values, *slots], [own_copy(x) for x in self.filled.arrays]
 
     def given(self, values: Sequence[Any]) -> dict[str, Any]:
@@ -112,7 +112,7 @@ class Rounds:
             values = [self._after(x, after, arrays) for x in self.changing]
         for name in self.static:
             if after.get(name, UNBOUND) is not given[name]:
-                raise NotRecorded(f"{name}, which is no array, changes")
+                raise NotAtFirst(f"{name}, which is no array, changes")
         names = [x for x in self.changing if self._is_filled(x)]
         places += [(self.filled.names[x], after[x]) for x in names]
         self._check_bound([(i, x) for i, x in places if i is not None], body, arrays)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from fungrad.core.tracer import Tracer, current_trace
 from fungrad.reading.registry import HOOKS
 from fungrad.reading.symbols import is_symbolic
 
-__all__ = ["Rows", "rows"]
+__all__ = ["Rest", "Rows", "again", "is_rest", "rows"]
 
 
 class Rows:
@@ -37,6 +37,32 @@ class Rows:
 
 
 _KINDS = (builtins.zip, builtins.enumerate, builtins.reversed)
+
+
+class Rest(NamedTuple):
+    """The rows of a loop after the first one, which Python takes."""
+
+    over: Any
+
+
+def again(site: Any, over: Any) -> Any:
+    """Return the rows that Python goes over; after the first one they are offered to a trace again, if that may help."""
+    if not site.peels or current_trace.get() is None:
+        return over
+    site.peels = False
+
+    def offered() -> Iterator[Any]:
+        each = iter(over)
+        yield next(each, Rest(()))
+        yield Rest(over)
+        yield from each
+
+    return offered()
+
+
+def is_rest(x: Any) -> bool:
+    """Whether a row is none, but offers the rest of the rows."""
+    return type(x) is Rest
 
 
 def rows(kind: Any, *parts: Any, **options: Any) -> Any:

@@ -16,7 +16,7 @@ from fungrad.reading.liveness import Live
 from fungrad.reading.nodes import children, walk
 from fungrad.reading.source import definition_of
 
-__all__ = ["BRANCH", "LOOP", "WHILE", "NotRecorded", "Site", "exits", "stored_names"]
+__all__ = ["BRANCH", "LOOP", "WHILE", "NotAtFirst", "NotRecorded", "Site", "exits", "stored_names"]
 
 LOOP, WHILE, BRANCH = "loop", "while", "branch"
 
@@ -26,6 +26,10 @@ PATIENCE = 3
 
 class NotRecorded(BaseException):
     """A loop or branch stays Python's own; the message says why. No error: nobody else catches it."""
+
+
+class NotAtFirst(NotRecorded):
+    """The first round of a loop differs from the others, perhaps."""
 
 
 class Origin:
@@ -165,6 +169,9 @@ class Site:
         self.key = (id(origin.code), *self.place)  # the same for all forms of it
         self.line = node.lineno
         self.failures = 0
+        self.peels = False
+        """Whether the rest of its rounds may be recorded when Python has run the first one."""
+        self.is_late = False  # whether that has been so
         self.notes: list[str] = []
         self.forms: dict[Any, Any] = {}  # functions of the variables in it
         self.written_by_calls: frozenset[str] = frozenset()

@@ -7,6 +7,7 @@ from typing import Any
 
 from fungrad.reading.expressions import (
     RESULT,
+    ROUND,
     ROWS,
     TEST,
     Expressions,
@@ -189,9 +190,23 @@ class Statements(Expressions):
         )
         first = located(ast.Assign([name(ROWS, ast.Store())], node.iter), node)
         node.iter = located(name(ROWS), node)
+        if not orelse:
+            self._ask_again(node, site, names)
         way = [*self._unpacked(names, node), *self.within(orelse)]
         test = ast.BoolOp(ast.And(), [ready, given(asked)])
         return [first, located(ast.If(test, way, [node]), node)]
+
+    def _ask_again(self, node: ast.For, site: Site, names: tuple[str, ...]) -> None:
+        """Have a loop that Python runs ask after its first round whether the rest may be recorded."""
+        node.iter = self.hook("again", self.site(site), node.iter, at=node)
+        target, node.target = node.target, located(name(ROUND, ast.Store()), node.target)
+        asked = self.hook(
+            "loop", self.site(site), name(ROUND), self.hook("locals", at=node), at=node
+        )
+        recorded = ast.If(given(asked), [*self._unpacked(names, node), ast.Break()], [])
+        rest = ast.If(self.hook("is_rest", name(ROUND), at=node), [recorded, ast.Continue()], [])
+        taken = ast.copy_location(ast.Assign([target], name(ROUND)), target)
+        node.body = [located(rest, node), located(taken, target), *node.body]
 
     def visit_While(self, node: ast.While) -> Any:
         plain = exits(node.body) or node.orelse or is_pythons(node.test) or self.calls_only

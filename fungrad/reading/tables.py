@@ -197,6 +197,8 @@ def _makers() -> Iterator[tuple[Any, Callable[[], Function]]]:
         "hypot",
         "modf",
         "ldexp",
+        "factorial",
+        "comb",
     ):
         yield getattr(math, name), _of("numbers", name)
     for name in _COMPLEX:

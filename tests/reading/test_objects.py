@@ -254,7 +254,87 @@ def small_lists_in_a_round(x):
     return total
 
 
+class Base:
+    def __init__(self, x):
+        self.x = x
+
+    def step(self):
+        self.x = self.x * 1.05
+        return self.x
+
+
+class Derived(Base):
+    def step(self):
+        return super().step() * 0.9
+
+
+class Controller:
+    def __init__(self, gain):
+        self.gain, self.total, self.previous = gain, 0.0, None
+
+    def __call__(self, error):
+        self.total += 0.05 * error
+        slope = 0.0 if self.previous is None else (error - self.previous) / 0.05
+        self.previous = error
+        return self.gain * error + 0.3 * self.total + 0.1 * slope
+
+
+def none_at_first(x):
+    controller = Controller(x)
+    y = v = 0.0
+    for _ in range(50):
+        u = controller(1.0 - y)
+        v += 0.05 * (u - 0.8 * v - y)
+        y += 0.05 * v
+    return y + u
+
+
+def shape_of_the_first_round(x):
+    total, found = 0, {}
+    for k in range(30):
+        w = np.array([x * k, x])
+        total = total + w
+        found["sum"] = found.get("sum", 0.0) + w[0]
+    return total.sum() + w[0] * k + found["sum"]
+
+
+def best_so_far(x):
+    best = None
+    for v in np.linspace(0.1, 1.9, 25) * x:
+        f = (v - 1.017) ** 2
+        if best is None or f < best:
+            best = f
+    return best + f
+
+
+def method_of_the_base(x):
+    derived, total = Derived(x), 0.0
+    for _ in range(12):
+        total += derived.step()
+    return total * derived.x
+
+
+def series(x):
+    total = 0.0
+    for n in range(18):
+        total += (-1) ** n * x ** (2 * n + 1) / math.factorial(n) + math.comb(17, n) * 0.01 * x
+    return total
+
+
+def quiet_roots(x):
+    with np.errstate(divide="ignore"):
+        for _ in range(40):
+            x = math.sqrt(x + 1.0) + 0.1 * x
+    return x
+
+
 LOOPS = [
+    none_at_first,
+    shape_of_the_first_round,
+    best_so_far,
+    method_of_the_base,
+    series,
+    quiet_roots,
     attributes,
     array_of_an_object,
     arrays_exchanged_by_an_object,
@@ -396,27 +476,6 @@ def property_that_counts(x):
     return total * counted.reads
 
 
-class Base:
-    def __init__(self, x):
-        self.x = x
-
-    def step(self):
-        self.x = self.x * 1.05
-        return self.x
-
-
-class Derived(Base):
-    def step(self):
-        return super().step() * 0.9
-
-
-def method_of_the_base(x):
-    derived, total = Derived(x), 0.0
-    for _ in range(12):
-        total += derived.step()
-    return total * derived.x
-
-
 def assigned_under_and(x):
     sim = Oscillator(x, 1.0)
 
@@ -442,7 +501,6 @@ PYTHONS = [
     texts_that_change,
     attributes_with_effects,
     property_that_counts,
-    method_of_the_base,
     assigned_under_and,
 ]
 
