@@ -273,6 +273,8 @@ class Outside:
         The variables that it has when it begins.
     arrays
         Arrays that objects hold and that it writes to.
+    filled
+        Slots that hold these.
     slots
         The slots that it assigns.
     lists
@@ -286,10 +288,22 @@ class Outside:
     def __init__(self, variables: Mapping[str, Any]) -> None:
         self.variables = variables
         self.arrays: list[Tracer] = []
+        self.filled: list[Slot] = []
         self.slots: list[Slot] = []
         self.lists: list[Any] = []
         self.whole: list[Any] = []
         self.rebound: frozenset[str] = frozenset()
+
+    def take(self, other: Outside) -> None:
+        """Take over what an earlier attempt has learned of objects that the variables still hold."""
+        held = {id(owner) for owner, _, _ in holders(self.variables) if owner is not None}
+        found = {id(x) for _, _, x in holders(self.variables)} | held
+        self.slots = [slot for slot in other.slots if id(slot.owner) in found]
+        self.filled = [slot for slot in other.filled if id(slot.owner) in held and slot.exists()]
+        self.arrays = [x for x in (slot.get() for slot in self.filled) if type(x) is Tracer]
+        self.lists = [x for x in other.lists if id(x) in found]
+        self.whole = [x for x in other.whole if id(x) in found]
+        self.rebound = other.rebound
 
     def learn(self, site: Site, reason: NotYet) -> bool:
         """Take up the reason for which an attempt has ended; return whether another may succeed."""
@@ -323,9 +337,11 @@ class Outside:
             if names:
                 site.written_by_calls |= names
                 return True
-            held = any(y is x for owner, _, y in holders(self.variables) if owner is not None)
+            pairs = [(owner, name) for owner, name, y in holders(self.variables) if y is x]
+            held = [Slot(owner, name) for owner, name in pairs if owner is not None]
             if held and not any(x is y for y in self.arrays):
                 self.arrays.append(x)
+                self.filled += held[:1]
                 return True
         return False
 
@@ -339,12 +355,28 @@ class Rebinds(NotYet):
 
 
 def recorded(site: Site, variables: Mapping[str, Any], record: Callable[[Outside], Any]) -> Any:
-    """Return the result of `record`, begun again when a body turns out to change something else."""
+    """Return the result of `record`, begun again when a body turns out to change something else.
+
+    A loop within a loop is recorded in each attempt for that one. So it begins with what it has learned before.
+    """
+    known = learned.get()
+    if known is None:
+        with holding(learned, {}):
+            return recorded(site, variables, record)
     outside = Outside(variables)
+    if site.key in known:
+        outside.take(known[site.key])
     for _ in range(TRIALS):
         try:
-            return record(outside)
+            result = record(outside)
         except NotYet as reason:
             if not outside.learn(site, reason):
                 raise
+        else:
+            known[site.key] = outside
+            return result
     raise NotRecorded("it changes too many objects")
+
+
+learned: contextvars.ContextVar[dict[Any, Outside] | None] = state_variable("learned", None)
+"""What the loops and branches within the outermost one have turned out to change, by their places."""

@@ -254,6 +254,15 @@ def exchanged(x):
     return a.sum()
 
 
+def none_at_first(x):
+    previous, total = None, 0.0
+    for i in range(20):
+        y = np.sin(i * x)
+        total += 0.0 if previous is None else y * previous
+        previous = y
+    return total + y
+
+
 def filled(x):
     y = np.zeros(3)
     y[0] = x
@@ -404,6 +413,7 @@ ROWS = (
     ('`state["u"] += ...` in a loop', element_assigned, (1.0, 2.0), (LOOP,) * 4),
     ("`state = State(...)` in a loop", object_made_anew, (1.0, 2.0), (LOOP,) * 4),
     ("`a, b = b, a` in a loop, which fills them", exchanged, (1.0, 2.0), (LOOP,) * 4),
+    ("`previous = None`, then a number in a loop", none_at_first, (1.0, 2.0), (LOOP,) * 4),
     ("`np.zeros(3)`, then filled", filled, (1.0, 2.0), (STEP,) * 4),
     ("`np.zeros(50)`, filled in a loop", filled_in_loop, (1.0, 2.0), (LOOP,) * 4),
     ("`put(y, i, v)` in a loop, which fills `y`", filled_by_calls, (1.0, 2.0), (LOOP,) * 4),
