@@ -98,7 +98,8 @@ class Packed:
         self.is_fresh = False  # whether the array is made here, of numbers
         self.leaves: list[Any]
         if self.kind in (list, tuple):
-            whole = (whole_of(value) or _stacked(value)) if value else None
+            whole = whole_of(value) if value else None
+            whole = _stacked(value) if value and whole is None else whole
             if whole is None:
                 self.parts = [Packed(x) for x in value]
                 self.leaves = [y for part in self.parts for y in part.leaves]

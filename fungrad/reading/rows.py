@@ -46,7 +46,7 @@ class Rest(NamedTuple):
 
 
 def again(site: Any, over: Any) -> Any:
-    """Return the rows that Python goes over; after the first one they are offered to a trace again, if that may help."""
+    """Return the rows that Python goes over; a trace is offered those after the first, if that may help."""
     if not site.peels or current_trace.get() is None:
         return over
     site.peels = False

@@ -408,7 +408,7 @@ ROWS = (
     ("`[a if v > 1 else b for v in ...]`", chosen_in_comprehension, (1.0, 2.0), (LOOP,) * 4),
     ("`sum(f(v) for v in ...)`", summed, (1.0, 2.0), (AT_ONCE,) * 4),
     ("`append` in a loop", appended, (1.0, 2.0), (AT_ONCE,) * 4),
-    ("several `append` and `extend` in a loop", several_appended, (1.0, 2.0), (LOOP,) * 4),
+    ("several `append` and `extend` in a loop", several_appended, (1.0, 2.0), (AT_ONCE,) * 4),
     ("`self.x = ...` in a method called in a loop", attribute_assigned, (1.0, 2.0), (LOOP,) * 4),
     ('`state["u"] += ...` in a loop', element_assigned, (1.0, 2.0), (LOOP,) * 4),
     ("`state = State(...)` in a loop", object_made_anew, (1.0, 2.0), (LOOP,) * 4),
