@@ -21,6 +21,8 @@ from typing import Any
 
 __all__ = ["attributes", "lacks", "refuse_strays", "run", "stand_in"]
 
+PROGRAM: dict[str, Any] = {}
+"""Names that a program begins with, besides Python's builtins; `install` functions add to it."""
 USAGE = "usage: python -m {by} program.py | -m module | -c code, and arguments"
 
 
@@ -203,13 +205,14 @@ def run(by: str, install: Callable[[], None], arguments: Sequence[str] | None = 
     install()
     if first == "-m":
         sys.argv = rest
-        runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+        runpy.run_module(rest[0], PROGRAM, run_name="__main__", alter_sys=True)
     elif first == "-c":
         sys.argv = ["-c", *rest[1:]]
         main = sys.modules["__main__"] = ModuleType("__main__")
-        exec(compile(rest[0], "<string>", "exec"), main.__dict__)
+        vars(main).update(PROGRAM)
+        exec(compile(rest[0], "<string>", "exec"), vars(main))
     else:
         sys.argv = [first, *rest]
         if not sys.flags.safe_path:
             sys.path[0] = str(Path(first).resolve().parent)
-        runpy.run_path(first, run_name="__main__")
+        runpy.run_path(first, PROGRAM, run_name="__main__")

@@ -752,6 +752,62 @@ def errors_have_autograds_types():
 
 
 @program
+def primitives_within_first_gradients():
+    """Twice each: the second time the results of the primitive are known to be arrays."""
+    x, held = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    times, reads, looks, apart = (
+        primitive(f)
+        for f in (
+            lambda x, y: x * y,
+            lambda x: np.sum(x * held),
+            lambda x: np.sum(x**2),
+            lambda x: (x, 2 * x),
+        )
+    )
+    defvjp(times, lambda ans, x, y: lambda g: g * y, lambda ans, x, y: lambda g: g * x)
+    defvjp(reads, lambda ans, x: lambda g: g * held)
+    defvjp(looks, lambda ans, x: lambda g: 2 * x * float(g) if g > 0 else 0 * x)
+    defvjp(apart, lambda ans, x: lambda g: g[0] + 2 * g[1])
+    zero = primitive(lambda x, y: x + y)
+    defvjp(zero, None, lambda ans, x, y: lambda g: g)
+    turned = primitive(lambda x: x * 1j)
+    defvjp(turned, lambda ans, x: lambda g: g * 1j)
+
+    def loop(x):
+        for _ in range(80):
+            x = times(x, 1.01)
+        return np.sum(x)
+
+    functions = [
+        lambda x: np.sum(times(x, x)),
+        lambda x: times(x[0], 3.0) + times(2, x[1]),
+        lambda x: np.sum(times(np.sin(x), times(x, y=2.0))),
+        lambda x: np.sum(times(np.sin(x), np.ones(2) + held)),
+        lambda x: reads(x) * looks(x),
+        lambda x: looks(x) if looks(x) > 3 else reads(x),
+        lambda x: np.sum(apart(x)[1]) + np.sum(apart(times(x, x))[0]),
+        lambda x: np.sum(zero(x, x**2)),
+        lambda x: np.sum(np.real(turned(times(x, x)) * 1j)),
+        lambda x: np.sum(times(x, times(x, x)[::-1])) / np.linalg.norm(x),
+        loop,
+    ]
+    gradients = [np.real(grad(f)(x)) for f in functions for _ in range(2)]
+    second = [hessian(f)(x) for f in functions[:4]]
+    return gradients, second, [make_vjp(f)(x)[1] for f in functions]
+
+
+@program
+def a_pullback_may_hold_what_it_returns():
+    held = np.array([3.0, 4.0])
+    reads = primitive(lambda x: np.sum(x * held))
+    defvjp(reads, lambda ans, x: lambda g: 1.0 * held)
+    for _ in range(2):
+        gradient = grad(reads)(np.ones(2))
+        gradient += 1
+    return held, gradient
+
+
+@program
 def checks_by_differences():
     check_grads(lambda x, y: np.sin(x) * y, (0, 1), modes=["rev"], order=2)(
         draws(0, 3), draws(1, 3)

@@ -7,7 +7,7 @@ import pytest
 
 from fungrad.compat.jax.arguments import REFUSED
 from tests.compat import jax_walk
-from tests.compat.processes import start
+from tests.compat.processes import ROOT, start
 
 BITS_32 = {"JAX_ENABLE_X64": "0"}
 PYTEST = ("-m", "pytest", "-q", "-p", "fungrad.compat.jax", "-p", "no:cacheprovider")
@@ -63,6 +63,47 @@ print(jnp.ones(2).dtype, jax.config.jax_debug_nans)
 """
     done = server.run("-m", "fungrad.compat.jax", "-c", program, JAX_ENABLE_X64="0")
     assert (done.stdout, done.stderr) == ("float64 True\n", "")
+
+
+KINDS = """
+import jax, numpy as np
+
+def kinds(x):
+    several = [(int, np.ndarray), (int, (np.ndarray,)), np.ndarray | int, (np.ndarray, jax.Array), np.ndarray | jax.Array]
+    return [isinstance(x, kind) for kind in [np.ndarray, *several, jax.Array, object]]
+"""
+ASKING = """
+import jax, jax.numpy as jnp, numpy as np, kinds
+
+no_array_of_numpys, none_of_jaxs = [False, False, False, False, True, True, True, True], [True] * 6 + [False, True]
+kept = []
+jax.grad(lambda x: (kept.append(2 * jnp.ones(3)), x)[1])(1.0)
+for x in (jnp.ones(3), jnp.asarray(2), kept[0]):
+    assert kinds.kinds(x) == no_array_of_numpys, x
+    assert not isinstance(x, np.ndarray), x
+jax.jit(lambda x: kept.append(kinds.kinds(x)))(1.0)
+assert kept[-1] == no_array_of_numpys
+assert kinds.kinds(np.ones(3)) == none_of_jaxs
+assert [isinstance(np.ones(3), np.ndarray), isinstance(2, int)] == [True, True]
+assert kinds.__spec__.loader is kinds.__loader__
+assert kinds.__loader__.get_source("kinds").startswith(chr(10) + "import jax")
+"""
+
+
+@pytest.mark.parametrize("how", ["file", "module", "code", "pytest"])
+def test_arrays_are_none_of_numpys(how, tmp_path, server):
+    (tmp_path / "kinds.py").write_text(KINDS)
+    (tmp_path / "test_asking.py").write_text(ASKING)
+    by = ("-m", "fungrad.compat.jax")
+    command = {
+        "file": (*by, "test_asking.py"),
+        "module": (*by, "-m", "test_asking"),
+        "code": (*by, "-c", ASKING),
+        "pytest": (*PYTEST, "test_asking.py"),
+    }[how]
+    done = server.run(*command, cwd=tmp_path, path=(ROOT, tmp_path), **BITS_32, **NO_PLUGINS)
+    no_tests = 5
+    assert done.returncode == (no_tests if how == "pytest" else 0), done.stdout + done.stderr
 
 
 SPAWNING = """

@@ -1,6 +1,7 @@
 """Functions with custom derivatives, as autograd declares them: `primitive`, `defvjp`, `defjvp`.
 
-A call is one of `custom_vjp`, or of `custom_jvp` under `make_jvp`. Where values are known, a rule in reverse mode is asked
+A call within a first gradient is computed at once (`pullbacks.py`). Any other is one of `custom_vjp`, or of `custom_jvp` under
+`make_jvp`. Where values are known, a rule in reverse mode is asked
 for the backward pass at the call, as autograd does, with values that may themselves be boxes of an enclosing derivative.
 """
 
@@ -16,17 +17,26 @@ import numpy as np
 import fungrad.numpy as fnp
 from fungrad.callback import pure_callback
 from fungrad.compat.autograd.boxes import getval
+from fungrad.compat.autograd.pullbacks import Pullback, Pulled, real_part
 from fungrad.compat.autograd.vectors import VSpace, vspace
 from fungrad.core import tree
+from fungrad.core.config import check_exprs, settings
 from fungrad.core.errors import ConcretizationError, LostDerivativeError
-from fungrad.core.tracer import Tracer
+from fungrad.core.state import holding
+from fungrad.core.tracer import Tracer, current_trace
 from fungrad.core.types import is_array, type_of
+from fungrad.programs.rules.custom_derivative import values_below
 from fungrad.programs.rules.custom_jvp import custom_jvp
 from fungrad.programs.rules.custom_vjp import custom_vjp
 from fungrad.programs.rules.sites import top_trace
 
 GRAPH = "graph"
 """Label of a trace that is searched for its computation; there primitives run their Python."""
+
+_LEAVES = frozenset(
+    [np.ndarray, bool, int, float, complex, str, type(None), np.float64, np.float32, np.int64]
+)
+"""Classes of arguments and results that hold no boxes."""
 
 
 class Call:
@@ -48,6 +58,7 @@ class Rules:
 
     def __init__(self, function: Callable[..., Any], raw: Callable[..., Any]) -> None:
         self.function, self.name = function, getattr(raw, "__name__", repr(raw))
+        self.single = False  # whether results are arrays, as far as is known
         self.vjp: Callable[..., Any] | None = None
         self.jvp: Callable[..., Any] | None = None
         self.reverse = custom_vjp(self._call, nondiff_argnums=(0,))
@@ -57,6 +68,9 @@ class Rules:
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the primitive with a box among the arguments."""
+        computed = self._at_once(args, kwargs) if self.single else None
+        if computed is not None:
+            return computed
         trace: Any = top_trace(args)
         # A rule that calls its primitive is traced without values, for a program that is differentiated by
         # boxes of enclosing derivatives as well: these, too, are arguments of that call.
@@ -71,6 +85,31 @@ class Rules:
         by = self.forward if self.jvp is not None and (pushes or self.vjp is None) else self.reverse
         return by(Call(kwargs, boxed, len(args), pushes), *args)
 
+    def _at_once(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return the result of a call within an un-jitted first gradient; None of any other call."""
+        boxed = tuple([i for i, x in enumerate(args) if type(x) is Tracer])
+        trace = args[boxed[0]]._owner if boxed else None
+        if self.vjp is None or not _is_first_gradient(trace):
+            return None
+        if not all(x._owner is trace if type(x) is Tracer else type(x) in _LEAVES for x in args):
+            return None
+        boxes = [args[i] for i in boxed]
+        values = list(args)
+        for i, value in zip(boxed, values_below(trace, boxes)):
+            values[i] = value
+        with holding(current_trace, None):
+            ans = self.function.fun(*values, **kwargs)  # type: ignore[attr-defined]
+            if not is_array(ans) or type(ans) not in _LEAVES or not type_of(ans).inexact:
+                self.single = False
+                return None
+            try:
+                pull = self.vjp(boxed, ans, tuple(values), kwargs)
+            except NotImplementedError:  # it may be by a box that depends on no argument
+                return None
+        result = trace.record(Pulled(Pullback(self.name, pull)), [ans, *boxes])
+        trace.settle(len(boxes))
+        return result
+
     def _missing(self, rule: str, argnums: Sequence[int]) -> NotImplementedError:
         return NotImplementedError(f"{rule} of {self.name} wrt argnums {argnums} not defined")
 
@@ -79,6 +118,7 @@ class Rules:
 
     def _forward(self, call: Call, *args: Any) -> tuple[Any, Any]:
         ans = self.function(*args, **call.kwargs)
+        self.single = is_array(ans)
         call.real = [_is_real(x) for x in args]
         leaves, structure = tree.flatten((ans, args))
         boxes = [x for x in leaves if type(x) is Tracer]
@@ -104,7 +144,7 @@ class Rules:
         cotangents: list[Any] = [None] * call.count
         try:
             for i, ct in zip(call.boxed, pull(g)):
-                cotangents[i] = _real_part(ct) if call.real[i] else ct
+                cotangents[i] = real_part(ct) if call.real[i] else ct
         except (ConcretizationError, LostDerivativeError) as error:
             if not call.enclosed:  # it will be called with arrays
                 raise
@@ -135,18 +175,16 @@ class Rules:
         return pure_callback(pushed, tree.map(type_of, ans), *gs)
 
 
+def _is_first_gradient(trace: Any) -> bool:
+    """Return whether a trace is that of a gradient of arrays, within no other transform."""
+    if trace is None or trace.values is None or trace.outer is not None or not trace.open:
+        return False
+    return trace.label.startswith("grad(") and not (settings.get().watched or check_exprs.get())
+
+
 def _is_real(x: Any) -> bool:
     """Return whether an argument has no complex numbers."""
     return not any(is_array(y) and type_of(y).dtype.kind == "c" for y in tree.leaves(x))
-
-
-def _real_part(cotangent: Any) -> Any:
-    """Return the real parts: real arguments do not change the result along imaginary directions."""
-
-    def part(x: Any) -> Any:
-        return fnp.real(x) if is_array(x) and type_of(x).dtype.kind == "c" else x
-
-    return tree.map(part, cotangent)
 
 
 def primitive(f_raw: Callable[..., Any]) -> Any:

@@ -17,7 +17,7 @@ import fungrad.numpy as fnp
 from fungrad.compat.jax.absent import ABSENT
 from fungrad.compat.jax.arguments import UNREAD, is_inert, refuse, refuse_unless
 from fungrad.compat.jax.array import Array
-from fungrad.compat.jax.constants import LIKE, at_home, keeping_weak
+from fungrad.compat.jax.constants import LIKE, at_home
 from fungrad.compat.jax.crossing import (
     PRODUCTS,
     REDUCTIONS,
@@ -35,6 +35,7 @@ from fungrad.compat.jax.crossing import (
 )
 from fungrad.compat.jax.inert import inert_names, itself
 from fungrad.compat.jax.names import names_of
+from fungrad.compat.jax.weakness import keeping_weak
 from fungrad.compat.standing_in import lacks
 from fungrad.core.tracer import Tracer, current_trace
 
@@ -63,9 +64,10 @@ class _Writer:
     """Writes the function `name` with JAX's parameters that calls `target`."""
 
     def __init__(
-        self, name: str, parameters: str, target: Callable[..., Any], raw: bool = False
+        self, module: str, name: str, parameters: str, target: Callable[..., Any], raw: bool = False
     ) -> None:
-        self.name, self.target, self.raw = name, keeping_weak(name, target), raw
+        self.name, self.raw, self.own = name, raw, target
+        self.target = keeping_weak(module, name, target)
         self.given = _parsed(parameters)
         try:
             self.known = {**inspect.signature(target).parameters}
@@ -150,7 +152,7 @@ class _Writer:
         """Return the lines that call NumPy's ufunc where that is all there is to do."""
         if self.name in REDUCTIONS:
             return self._reducing(*REDUCTIONS[self.name])
-        if self.name in ("dot", "matmul") and self.target in (fnp.dot, fnp.matmul):
+        if self.name in ("dot", "matmul") and self.own in (fnp.dot, fnp.matmul):
             return self._multiplying()
         ufunc: Any = getattr(np, self.name, None)
         count = getattr(self.target, "nin", 0)
@@ -181,7 +183,7 @@ class _Writer:
     def _reducing(self, ufunc: np.ufunc, dtypes: Any) -> list[str]:
         """Likewise for a sum and the like of all elements or along one axis."""
         names = [p.name for p in self.given]
-        if names[:2] != ["a", "axis"] or self.target is not getattr(fnp, self.name):
+        if names[:2] != ["a", "axis"] or self.own is not getattr(fnp, self.name):
             return []
         self.names.update(fg_reduce=ufunc.reduce, fg_quick=dtypes, fg_elementwise=elementwise)
         unset = [
@@ -290,7 +292,7 @@ def adapted(
 
     Its result is what `finish` makes of that of the target; with `raw`, arguments go in as they are.
     """
-    writer = _Writer(name, parameters, target, raw)
+    writer = _Writer(module, name, parameters, target, raw)
     if finish is None:
         calls = any(p.name in FUNCTIONS for p in writer.given)
         finish = received_tree if calls and not raw else leave
@@ -371,7 +373,7 @@ def namespace(
             member = adapted(globals_["__name__"], name, parameters, member, itself, raw=True)
         last = (finish or {}).get(name) or (finish or {}).get("*")
         if own in _COMPUTING and not isinstance(member, type):
-            member = at_home(member)
+            member = at_home(keeping_weak(jax, name, member))
             member.__module__, member.__qualname__ = globals_["__name__"], name
         elif not callable(member) or isinstance(member, type) or own.startswith("fungrad.compat"):
             member = last(member) if last and not callable(member) else member

@@ -9,6 +9,7 @@ import numpy as np
 import fungrad.numpy as fnp
 from fungrad.compat.jax.crossing import enter, leave
 from fungrad.compat.jax.places import Places
+from fungrad.core.tracer import Tracer
 
 
 def _refuse_to_change(name: str, inplace: bool) -> None:
@@ -21,7 +22,8 @@ def _refuse_to_change(name: str, inplace: bool) -> None:
 def _on_copy(name: str, a: Any, inplace: bool, *args: Any) -> Any:
     """Return a copy that a function of NumPy has changed."""
     _refuse_to_change(name, inplace)
-    changed = fnp.array(enter(a))
+    x = enter(a)
+    changed = fnp.array(x) if type(x) is Tracer else np.array(x)
     getattr(fnp, name)(changed, *map(enter, args))
     return leave(changed)
 

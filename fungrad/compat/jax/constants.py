@@ -56,39 +56,6 @@ def _type_alone(x: Any) -> Any:
     return weak_array(made) if x._type.weak else made
 
 
-MOVING = frozenset(
-    [
-        "atleast_1d",
-        "atleast_2d",
-        "atleast_3d",
-        "broadcast",
-        "broadcast_in_dim",
-        "broadcast_to",
-        "expand_dims",
-        "full_like",
-        "ones_like",
-        "ravel",
-        "reshape",
-        "squeeze",
-        "transpose",
-        "zeros_like",
-    ]
-)
-"""Functions that move elements, or make arrays like another: for Python numbers, results are weak."""
-
-
-def keeping_weak(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `function`; if it is one of `MOVING`, Python numbers become weak arrays before it."""
-    if name not in MOVING:
-        return function
-
-    @functools.wraps(function)
-    def called(x: Any, *args: Any, **kwargs: Any) -> Any:
-        return function(weak_array(x) if type(x) in (int, float, complex) else x, *args, **kwargs)
-
-    return called
-
-
 def at_home(function: Callable[..., Any], like: bool = False) -> Callable[..., Any]:
     """Return a function that is called where constants belong, if its arguments are some.
 

@@ -123,8 +123,9 @@ def together(x: Any, y: Any) -> tuple[Any, Any]:
         return operands
     types = [type_of(z).update(shape=()) for z in map(fnp.asarray, operands)]
     types = [type_of(z) if w else t for z, w, t in zip(operands, weak, types, strict=True)]
-    dtype, _ = lattice.promoted(tuple(types))
-    a, b = (np.asarray(z, dtype) if w else z for z, w in zip(operands, weak, strict=True))
+    dtype, is_weak = lattice.promoted(tuple(types))
+    made = lattice.weak_array if is_weak else np.asarray
+    a, b = (made(np.asarray(z, dtype)) if w else z for z, w in zip(operands, weak, strict=True))
     return a, b
 
 
@@ -174,6 +175,8 @@ def enter(x: Any) -> Any:
         return cls(map(enter, x))
     if cls is Weak:
         return _view(x, WeakArray)
+    if cls is WeakArray:
+        return x
     if cls is ScalarType:
         return dtype_of(x)
     if isinstance(x, _NUMBERS):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import fungrad
-from fungrad.compat.jax import inert, methods, powers
+from fungrad.compat.jax import inert, instances, methods, powers
 from fungrad.compat.jax.array import Array
 from fungrad.compat.jax.config import read_environment
 from fungrad.compat.jax.crossing import dtype_of, leave
@@ -73,6 +73,7 @@ def set_up() -> None:
     of_tracer.view = viewing(of_tracer.view)
     powers.set_up(of_tracer)
     kept.finished = leave  # type: ignore[assignment]
+    instances.set_up()
     for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):
         setattr(Tracer, f"__i{name}__", getattr(Tracer, f"__{name}__"))
     for name in ("and", "or", "xor", "lshift", "rshift"):

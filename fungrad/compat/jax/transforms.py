@@ -63,7 +63,9 @@ class Jitted(Crossed):
             if error.ref.belongs_to != refs.home():
                 raise
             return self._passing(args, kwargs)
-        return leave(result) if type(result) is _ndarray else leave_tree(result)
+        if type(result) is not _ndarray:
+            return leave_tree(result)
+        return _view(result, Array) if result.itemsize < 8 else leave(result)
 
     def _passing(self, args: Any, kwargs: Any) -> Any:
         """Call with references among the arguments or captures: their arrays go in, and come back."""

@@ -99,14 +99,14 @@ class CustomDerivative(CustomFunction):
     def _below(self, trace: Recorder, args: tuple[Any, ...]) -> Any:
         """Return the result of a call that `trace` does not differentiate: of its arguments' values."""
         site, operands = self._site(trace, args)
-        result = self(*site.call(site.arguments(_values_below(trace, operands))))
+        result = self(*site.call(site.arguments(values_below(trace, operands))))
         return tree.map(lambda x: trace.lift(x) if is_array(x) else x, result)
 
     def _by_rule(self, trace: Recorder, args: tuple[Any, ...]) -> Any:
         """Run the rule on the values that the arguments have in `trace`."""
         check_not_running(self, trace)
         site, operands = self._site(trace, args)
-        values = _values_below(trace, operands)
+        values = values_below(trace, operands)
         with running_rule(self, trace):
             rule, outs, consts, structure = self.run_rule(site, values)
         outs, consts = ([_value_for(trace, x) for x in xs] for xs in (outs, consts))
@@ -157,7 +157,7 @@ def _value_for(trace: Recorder, x: Any) -> Any:
     return x if value is None else value
 
 
-def _values_below(trace: Recorder, operands: Sequence[Tracer]) -> list[Any]:
+def values_below(trace: Recorder, operands: Sequence[Tracer]) -> list[Any]:
     """Return the values, one level down, of tracers of `trace`, which has values.
 
     Arrays become read-only: the trace itself goes on with them.

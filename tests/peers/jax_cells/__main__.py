@@ -36,7 +36,7 @@ def run(module):
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     results = {}
-    for part in ("arguments", "arrays", "transforms", "libraries"):
+    for part in ("arguments", "arrays", "transforms", "libraries", "weakness"):
         module = importlib.import_module(f"tests.peers.jax_cells.{part}")
         results.update({f"{part}.{name}": x for name, x in run(module).items()})
     with open(sys.argv[1], "wb") as file:

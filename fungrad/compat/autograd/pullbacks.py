@@ -1,0 +1,87 @@
+"""Calls of primitives whose rule is not traced: their results are known, and the backward pass calls what the rule returned."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import fungrad.numpy as fnp
+from fungrad.callback import pure_callback
+from fungrad.core import tree
+from fungrad.core.errors import ConcretizationError, LostDerivativeError
+from fungrad.core.primitive import Primitive, primitive
+from fungrad.core.tracer import Tracer
+from fungrad.core.types import ArrayType, is_array, tangent_type, type_of
+from fungrad.programs.closing import fitting
+from fungrad.programs.rules.rules import shown_type
+from fungrad.rewrite.linearize import or_zeros
+
+
+class Pullback:
+    """What a rule returned for one call: the function from a cotangent to those of its boxes."""
+
+    __slots__ = ("name", "pull")
+
+    def __init__(self, name: str, pull: Callable[[Any], Any]) -> None:
+        self.name, self.pull = name, pull
+
+    def __call__(self, types: Sequence[ArrayType], g: Any) -> list[Any]:
+        """Return cotangents of `types`; None is zero. Arrays are copied: the rule may hold them."""
+        return [
+            ct if ct is None else _fitted(self.name, ct, t) for t, ct in zip(types, self.pull(g))
+        ]
+
+    def filled(self, types: Sequence[ArrayType], g: Any) -> list[Any]:
+        """Return cotangents of `types`, zeros included."""
+        return [or_zeros(ct, t) for ct, t in zip(self(types, g), types)]
+
+
+@primitive
+class Pulled(Primitive):
+    """The result of a call, computed already, of which the rule has given the pullback.
+
+    The operands are the result and the boxes.
+    """
+
+    pullback: Pullback
+
+    interned = remembered = False  # no two are equal
+
+    def abstract_eval(self, out: ArrayType, *types: ArrayType) -> ArrayType:
+        return tangent_type(out)
+
+    def impl(self, xp: Any, out: Any, *operands: Any) -> Any:
+        return out
+
+    def pull(self, ct: Any, flags: Sequence[bool], out: Any, operands: Sequence[Any]) -> Any:
+        types = [tangent_type(type_of(x)) for x in operands[1:]]
+        try:
+            return [None, *self.pullback(types, ct)]
+        except (ConcretizationError, LostDerivativeError):
+            if type(ct) is not Tracer:
+                raise
+        return [None, *pure_callback(functools.partial(self.pullback.filled, types), types, ct)]
+
+
+def _fitted(name: str, ct: Any, type_: ArrayType) -> Any:
+    """Return a cotangent of a type; arrays are copied, as the rule may hold them."""
+    if type(ct) is np.ndarray and ct.dtype is type_.dtype and ct.shape == type_.shape:
+        return ct.copy()
+    fitted = fitting(ct if type_.dtype.kind == "c" else real_part(ct), type_, cast=True)
+    if fitted is None:
+        raise TypeError(
+            f"the VJP of {name} must return for an argument of type {type_} a cotangent of that type, got {shown_type(ct)}"
+        )
+    return np.array(fitted)[()] if type(fitted) is not Tracer else fitted
+
+
+def real_part(cotangent: Any) -> Any:
+    """Return the real parts: real arguments do not change the result along imaginary directions."""
+
+    def part(x: Any) -> Any:
+        return fnp.real(x) if is_array(x) and type_of(x).dtype.kind == "c" else x
+
+    return tree.map(part, cotangent)
