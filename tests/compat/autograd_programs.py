@@ -14,6 +14,7 @@ import autograd.numpy.random as npr
 import autograd.scipy.stats.beta as beta
 import autograd.scipy.stats.norm as norm
 import autograd.scipy.stats.poisson as poisson
+import numpy
 import scipy.optimize
 from autograd import (
     checkpoint,
@@ -805,6 +806,19 @@ def a_pullback_may_hold_what_it_returns():
         gradient = grad(reads)(np.ones(2))
         gradient += 1
     return held, gradient
+
+
+@program
+def arrays_of_numpys_to_which_boxes_are_added():
+    def f(x):
+        total = other = numpy.ones(3)
+        parts = [numpy.zeros(3)]
+        total += x
+        parts[0] -= 2 * x
+        total *= x
+        return np.sum(total) + np.sum(parts[0]) + other[0]
+
+    return value_and_grad(f)(np.arange(3.0)), elementwise_grad(f)(np.arange(3.0))
 
 
 @program

@@ -30,6 +30,21 @@ from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 X = jnp.arange(6.0).reshape(2, 3)
 
 
+def test_arrays_of_numpys_to_which_traced_ones_are_added():
+    def f(x):
+        total = other = np.ones(3)
+        parts = [np.zeros(3)]
+        total += x
+        parts[0] -= 2 * x
+        total *= x
+        return jnp.sum(total) + jnp.sum(parts[0]) + other[0]
+
+    x = jnp.arange(3.0)
+    for transform in (jax.grad, lambda f: jax.jit(jax.grad(f)), jax.jacfwd, jax.jacrev):
+        np.testing.assert_array_equal(transform(f)(x), [-1.0, 1.0, 3.0])
+    assert jax.vmap(f)(jnp.ones((2, 3))).tolist() == [1.0, 1.0]
+
+
 def test_constants_of_transforms_may_leave_them():
     kept = []
 

@@ -31,10 +31,12 @@ def install() -> None:
     >>> subprocess.check_output([sys.executable, "-m", "fungrad.compat.autograd", "-c", program])
     b'1.0\n'
     """
+    from fungrad.compat import in_place
     from fungrad.compat.autograd.boxes import node_of, value_below
 
     stand_in("autograd", "fungrad.compat.autograd.modules", ABSENT, install)
     # What programs read of a box.
+    in_place.set_up()
     Tracer._value = property(value_below)  # type: ignore[attr-defined]
     Tracer._node = property(node_of)  # type: ignore[attr-defined]
     Tracer._trace = property(lambda x: x._owner)  # type: ignore[attr-defined]

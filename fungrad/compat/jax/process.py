@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import fungrad
+from fungrad.compat import in_place
 from fungrad.compat.jax import inert, instances, methods, powers
 from fungrad.compat.jax.array import Array
 from fungrad.compat.jax.config import read_environment
@@ -74,6 +75,7 @@ def set_up() -> None:
     powers.set_up(of_tracer)
     kept.finished = leave  # type: ignore[assignment]
     instances.set_up()
+    in_place.set_up()
     for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):
         setattr(Tracer, f"__i{name}__", getattr(Tracer, f"__{name}__"))
     for name in ("and", "or", "xor", "lshift", "rshift"):

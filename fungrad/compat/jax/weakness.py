@@ -35,7 +35,8 @@ celu elu hard_sigmoid hard_silu hard_swish hard_tanh leaky_relu log_sigmoid mish
 sparse_plus squareplus swish
 """
 _ALL = frozenset(_NAMES.split())
-_FIRST = frozenset("argpartition pad put_along_axis setdiff1d take take_along_axis top_k".split())
+_BY_FIRST = "argpartition pad put_along_axis setdiff1d take take_along_axis top_k"
+_FIRST = frozenset(_BY_FIRST.split())
 """Functions whose first argument alone counts."""
 _STRONG = """
 beta cross deg2rad diagonal dynamic_update_slice exp1 expi frexp gamma intersect1d kl_div log_ndtr logit ndtr ndtri norm polyval

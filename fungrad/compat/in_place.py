@@ -1,0 +1,29 @@
+"""`a += x` of an array of NumPy's and a traced one, as in JAX and autograd: `a` becomes the sum, and the array stays as it is.
+
+Their traced arrays have no `__array_ufunc__`, so NumPy leaves the operator to them. fungrad's own are refused instead: other
+names of the array would not see the sum.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fungrad.core.tracer import Tracer
+from fungrad.numpy.ufuncs import array_ufunc
+
+__all__ = ["set_up"]
+
+
+def _array_ufunc(self: Any, function: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    out = kwargs.get("out")
+    alone = out is not None and len(kwargs) == len(out) == 1 and method == "__call__"
+    if alone and out[0] is inputs[0] and type(out[0]) is np.ndarray:
+        kwargs = {}
+    return array_ufunc(self, function, method, *inputs, **kwargs)
+
+
+def set_up() -> None:
+    """Do so in this process."""
+    Tracer.__array_ufunc__ = _array_ufunc  # type: ignore[attr-defined]
