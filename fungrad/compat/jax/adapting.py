@@ -48,11 +48,9 @@ FUNCTIONS = frozenset(_FUNCTIONS_NAMES.split())
 
 DTYPES = frozenset(["dtype", "new_dtype", "preferred_element_type", "param_dtype", "index_dtype"])
 
-
 _TOGETHER = "append dot float_power inner kron outer polyadd polysub polyval vdot"
 TOGETHER = frozenset(_TOGETHER.split())
 """Functions of two operands that NumPy computes with Python's numbers as if these had 64 bits."""
-
 
 _AXES = frozenset(
     ["axis", "axes", "axis1", "axis2", "axisa", "axisb", "axisc", "source", "destination"]
