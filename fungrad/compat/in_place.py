@@ -11,19 +11,20 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.tracer import Tracer
-from fungrad.numpy.ufuncs import array_ufunc
 
 __all__ = ["set_up"]
 
 
-def _array_ufunc(self: Any, function: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    out = kwargs.get("out")
-    alone = out is not None and len(kwargs) == len(out) == 1 and method == "__call__"
-    if alone and out[0] is inputs[0] and type(out[0]) is np.ndarray:
-        kwargs = {}
-    return array_ufunc(self, function, method, *inputs, **kwargs)
-
-
 def set_up() -> None:
     """Do so in this process."""
-    Tracer.__array_ufunc__ = _array_ufunc  # type: ignore[attr-defined]
+    of_tracer: Any = Tracer
+    present = of_tracer.__array_ufunc__
+
+    def array_ufunc(self: Any, function: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        out = kwargs.get("out")
+        alone = out is not None and len(kwargs) == len(out) == 1 and method == "__call__"
+        if alone and out[0] is inputs[0] and type(out[0]) is np.ndarray:
+            kwargs = {}
+        return present(self, function, method, *inputs, **kwargs)
+
+    of_tracer.__array_ufunc__ = array_ufunc

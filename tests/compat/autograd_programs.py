@@ -822,6 +822,15 @@ def arrays_of_numpys_to_which_boxes_are_added():
 
 
 @program
+def containers_are_classes_of_their_own():
+    kinds = [(alist, list, [1]), (atuple, tuple, (1,)), (adict, dict, {"a": 1})]
+    return [
+        (a is b, isinstance(x, a), isinstance(a(x), b), a(x) == x, isinstance(3, a))
+        for a, b, x in kinds
+    ]
+
+
+@program
 def checks_by_differences():
     check_grads(lambda x, y: np.sin(x) * y, (0, 1), modes=["rev"], order=2)(
         draws(0, 3), draws(1, 3)

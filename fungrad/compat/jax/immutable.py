@@ -76,4 +76,5 @@ def set_up() -> None:
     of_methods: Any = methods
     of_storing: Any = storing
     of_methods.check_writable = _checked(("fungrad.numpy.methods", "fungrad.core.errors"))
-    of_storing.check_writable = _checked(("fungrad.numpy.", "fungrad.core.", "numpy", "functools"))
+    between = ("fungrad.numpy.", "fungrad.core.", "fungrad.compat.in_place", "numpy", "functools")
+    of_storing.check_writable = _checked(between)

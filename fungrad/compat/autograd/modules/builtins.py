@@ -18,12 +18,32 @@ __all__ = [
 
 __getattr__ = attributes("autograd.builtins", ABSENT)
 
-dict_ = dict = builtins.dict
-list_ = list = builtins.list
-tuple_ = tuple = builtins.tuple
+dict_, list_, tuple_ = builtins.dict, builtins.list, builtins.tuple
 isinstance_, type_ = builtins.isinstance, builtins.type
 isinstance = notrace_primitive(builtins.isinstance)
 SequenceVSpace = NamedTupleVSpace = ContainerVSpace
+
+
+class _Same(builtins.type):
+    """Metaclass of classes that make instances of their base, which are theirs, too."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        return cls.__mro__[1](*args, **kwargs)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance_(instance, cls.__mro__[1])
+
+
+class dict(dict_, metaclass=_Same):  # type: ignore[type-arg]
+    """Python's dict. It is a class of its own, as libraries register it beside Python's."""
+
+
+class list(list_, metaclass=_Same):  # type: ignore[type-arg]
+    """Python's list, likewise."""
+
+
+class tuple(tuple_, metaclass=_Same):  # type: ignore[type-arg]
+    """Python's tuple, likewise."""
 
 
 @notrace_primitive
