@@ -1,4 +1,4 @@
-"""`a += x` of an array of NumPy's and a traced one, as in JAX and autograd: `a` becomes the sum, and the array stays as it is.
+"""`a += x` of a plain array and a traced one, as in JAX: `a` becomes the sum, and the array stays.
 
 Their traced arrays have no `__array_ufunc__`, so NumPy leaves the operator to them. fungrad's own are refused instead: other
 names of the array would not see the sum.
@@ -21,7 +21,7 @@ def set_up() -> None:
     present = of_tracer.__array_ufunc__
 
     def array_ufunc(self: Any, function: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        out = kwargs.get("out")
+        out: Any = kwargs.get("out")
         alone = out is not None and len(kwargs) == len(out) == 1 and method == "__call__"
         if alone and out[0] is inputs[0] and type(out[0]) is np.ndarray:
             kwargs = {}

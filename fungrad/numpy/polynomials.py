@@ -1,7 +1,7 @@
 """Polynomials given by their coefficients, highest power first.
 
-NumPy leaves out leading coefficients that are zero. Traced, they are left out where their values are
-known; under `jit` and `vmap` the leading coefficient is taken to be not zero.
+NumPy leaves out leading coefficients that are zero. Traced coefficients stay, whatever their values: a zero may have a
+derivative, and programs have one shape for all values.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def _coefficients(p: Any, name: str) -> Any:
 
 
 def _without_leading_zeros(p: Any) -> Any:
-    """Leave out zeros in front, one coefficient staying; as far as values are known."""
-    value = known_value(p)
-    if value is None or not len(value) or value[0] != 0:
+    """Leave out zeros in front of plain coefficients, one staying."""
+    if isinstance(p, np.poly1d) or has_tracer((p,)) or not np.size(p):
         return p
-    nonzero = np.flatnonzero(value)
-    return p[nonzero[0] if nonzero.size else len(value) - 1 :]
+    p = np.atleast_1d(p)
+    nonzero = np.flatnonzero(p)
+    return p[nonzero[0] if nonzero.size else -1 :]
 
 
 # Arithmetic
@@ -55,20 +55,20 @@ polyadd, polysub = _combined(np.polyadd, np.add), _combined(np.polysub, np.subtr
 
 @implements(np.polymul)
 def polymul(a1: Any, a2: Any) -> Any:
-    """Leading zeros are left out where values are known."""
-    p, q = (_without_leading_zeros(_coefficients(x, "a1 and a2")) for x in (a1, a2))
+    """Leading zeros are left out of plain coefficients, and stay in traced ones."""
+    p, q = (_coefficients(_without_leading_zeros(x), "a1 and a2") for x in (a1, a2))
     return np.convolve(p, q)
 
 
 @implements(np.polydiv)
 def polydiv(u: Any, v: Any) -> Any:
-    """Zeros in front of the remainder are left out where values are known."""
+    """The remainder has one coefficient less than the divisor, zeros in front of it included."""
     dividend, divisor = (_coefficients(x, "u and v") * 1.0 for x in (u, v))
     dtype = np.result_type(dividend, divisor)
     rest, divisor = cast(dividend, dtype), cast(divisor, dtype)
     m, n = len(rest) - 1, len(divisor) - 1
     if m < n:
-        return np.zeros_like(rest, shape=1), _trimmed_remainder(rest)
+        return np.zeros_like(rest, shape=1), rest
     scale = 1.0 / divisor[0]
     quotients = []
     for _ in range(m - n + 1):
@@ -76,18 +76,7 @@ def polydiv(u: Any, v: Any) -> Any:
         # The first coefficient cancels.
         changed = rest[1 : n + 1] - quotients[-1] * divisor[1:]
         rest = joined([changed, rest[n + 1 :]], 0)
-    remainder = joined([np.zeros(m + 1 - n, dtype), rest], 0)
-    return np.stack(quotients), _trimmed_remainder(remainder)
-
-
-def _trimmed_remainder(r: Any) -> Any:
-    value = known_value(r)
-    if value is None:
-        return r
-    first = 0
-    while first < len(value) - 1 and np.allclose(value[first], 0, rtol=1e-14):
-        first += 1
-    return r[first:]
+    return np.stack(quotients), rest if n else np.zeros_like(rest, shape=1)
 
 
 @implements(np.polyval)
@@ -178,11 +167,16 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
     nonzero = np.flatnonzero(value_needed(coefficients, "roots", advice))
     if not nonzero.size:
         return np.array([])
-    inner = coefficients[nonzero[0] : nonzero[-1] + 1]
-    eigenvalues = _eigenvalues(inner)
-    return joined(
-        [eigenvalues, np.zeros(len(coefficients) - 1 - nonzero[-1], eigenvalues.dtype)], 0
-    )
+    zeros = len(coefficients) - 1 - nonzero[-1]
+    # LAPACK finds the roots that are zero first and exactly; NumPy has them last.
+    found = np.roll(_eigenvalues(coefficients[nonzero[0] :]), -zeros)
+    if nonzero[0]:
+        # Coefficients that are zero in front move the roots too: two of Newton's steps have derivatives up to the third.
+        slopes = np.polyder(coefficients)
+        for _ in range(2):
+            slope = polyval(slopes, found)
+            found = found - polyval(coefficients, found) / np.where(slope == 0, 1, slope)
+    return found
 
 
 def _eigenvalues(p: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Selections of what is demanded of a cotangent, with what stands in the other places: see `rewrite/demand.py`."""
+"""Selections of the demanded elements of a cotangent, with a filler elsewhere (`rewrite/demand.py`)."""
 
 from __future__ import annotations
 

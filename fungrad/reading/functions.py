@@ -211,7 +211,7 @@ def strict(function: FunctionType) -> FunctionType | None:
 
 
 def stand_in_of(x: Any) -> Any:
-    """Return what stands for a function or class of a library; None if nothing does."""
+    """Return the stand-in for a function or class of a library, or None."""
     found = TABLE.get(x)
     if found is not None:
         tell("stand_in", x)
@@ -219,7 +219,7 @@ def stand_in_of(x: Any) -> Any:
 
 
 def called(x: Any) -> Any:
-    """Return what is called in the place of `x` where a function that was read calls it."""
+    """Return the callable for `x` where a function that was read calls it."""
     if current_trace.get() is None:
         return x
     kind = type(x)
@@ -256,7 +256,7 @@ def called(x: Any) -> Any:
 
 
 def _of_library(x: Any) -> Any:
-    """Return what stands for an object of SciPy's, or for a method of one; None if nothing does."""
+    """Return the stand-in for an object of SciPy's or for a method of one, or None."""
     owner = getattr(x, "__self__", None)
     kind = type(x) if owner is None or isinstance(owner, ModuleType) else None
     home = (kind or (owner if isinstance(owner, type) else type(owner))).__module__
@@ -313,7 +313,7 @@ def _method(x: MethodType) -> Any:
 
 
 def _class(x: type) -> Any:
-    """Return a class, or what makes an object of it by the `__init__` that was read."""
+    """Return a class, or a function that makes its objects by the `__init__` that was read."""
     new: Any = x.__new__
     if type(x).__call__ is not type.__call__ or new is not object.__new__:
         return x

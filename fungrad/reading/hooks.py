@@ -119,7 +119,7 @@ _COMPARISONS = frozenset(["equal", "greater", "greater_equal", "less", "less_equ
 
 
 def _is_truth_value(x: Tracer) -> bool:
-    """Whether what is traced stands for one of Python's truth values: it compares Python's numbers."""
+    """Whether a tracer stands for one of Python's truth values: it compares Python's numbers."""
     if x._type.shape or x._type.dtype.kind != "b":
         return False
     trace: Any = x._owner
@@ -203,7 +203,7 @@ _SUCCEEDS = {
 
 
 def shown(x: Any) -> Any:
-    """Return what is written into a text in the place of `x`."""
+    """Return the value that a text formats in the place of `x`."""
     if type(x) is not Tracer:
         return x
     from fungrad.reading import builtin

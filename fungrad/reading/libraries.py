@@ -17,7 +17,7 @@ from fungrad.reading.tables import Table
 __all__ = ["TABLE", "is_left_alone", "may_need"]
 
 TABLE = Table()
-"""What stands for functions of libraries."""
+"""Stand-ins for functions of libraries."""
 
 _ALONE = frozenset(["fungrad", "numpy", "scipy", "cupy", "jax", "torch", "autograd", "optree"])
 

@@ -23,7 +23,7 @@ _INNER = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
 
 
 class _Ways(NamedTuple):
-    """What may be read where a block is left."""
+    """The variables that may be read where a block is left."""
 
     broken: Names = NONE
     continued: Names = NONE
@@ -66,7 +66,7 @@ class Live:
         return bool(self._captured[name])
 
     def _block(self, statements: Sequence[ast.stmt], after: Names, ways: _Ways) -> Names:
-        """Return what is live before statements."""
+        """Return the variables that are live before statements."""
         for each in reversed(statements):
             after = self._statement(each, after | ways.raised, ways)
         return after
@@ -119,7 +119,7 @@ class Live:
         return head | self._reads(node.iter) if isinstance(node, ast.For) else head
 
     def _try(self, node: ast.Try, after: Names, ways: _Ways) -> Names:
-        """Return what is live before a `try`: at any place in it all may be that is read in its other parts."""
+        """Return the variables that are live before a `try`: its other parts may run after any place in it."""
         others = [*node.handlers, *node.orelse, *node.finalbody]
         anywhere = after.union(*map(self._reads, others))
         ways = ways.and_also(anywhere)

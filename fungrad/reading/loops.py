@@ -196,7 +196,7 @@ class _For(Rounds):
         return self.taken(result)
 
     def last(self) -> dict[str, Any]:
-        """Return what the last row gives the names of the loop."""
+        """Return the values that the last row gives the names of the loop."""
         raise NotImplementedError
 
     def one(self, carried: Any, k: Any, row: Any) -> tuple[Any, ...]:

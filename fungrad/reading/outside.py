@@ -295,7 +295,7 @@ class Outside:
         self.rebound: frozenset[str] = frozenset()
 
     def take(self, other: Outside) -> None:
-        """Take over what an earlier attempt has learned of objects that the variables still hold."""
+        """Take over an earlier attempt's findings about objects that the variables still hold."""
         held = {id(owner) for owner, _, _ in holders(self.variables) if owner is not None}
         found = {id(x) for _, _, x in holders(self.variables)} | held
         self.slots = [slot for slot in other.slots if id(slot.owner) in found]
@@ -379,4 +379,4 @@ def recorded(site: Site, variables: Mapping[str, Any], record: Callable[[Outside
 
 
 learned: contextvars.ContextVar[dict[Any, Outside] | None] = state_variable("learned", None)
-"""What the loops and branches within the outermost one have turned out to change, by their places."""
+"""The objects that inner loops and branches have turned out to change, by their places."""

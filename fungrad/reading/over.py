@@ -1,4 +1,4 @@
-"""What a recorded loop goes over, as arrays of which each round is given a row."""
+"""The iterated values of a recorded loop, as arrays with a row for each round."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a loop goes over, with what it is made of."""
+"""The iterables of loops, with their parts."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def is_rest(x: Any) -> bool:
 
 
 def rows(kind: Any, *parts: Any, **options: Any) -> Any:
-    """Return what a loop goes over: Python's own iterator, unless a trace may take the loop."""
+    """Return the iterator of a loop: Python's own, unless a trace may take the loop."""
     if current_trace.get() is not None:
         if kind is range and any(map(is_symbolic, parts)):
             return Rows(kind, parts, options)

@@ -26,13 +26,13 @@ def is_of_library(kind: type) -> bool:
 
 
 def stand_in(x: Any) -> Any:
-    """Return what is called in the place of an object of a library; None if nothing is."""
+    """Return the callable for an object of a library, or None."""
     make = _maker(type(x))
     return None if make is None else functools.partial(_called, x, None, make)
 
 
 def method(bound: Any, name: str) -> Any:
-    """Return what is called in the place of a method of an object, or of a class; None if nothing is."""
+    """Return the callable for a method of an object or of a class, or None."""
     owner = bound.__self__
     if isinstance(owner, type):
         make = _CLASSES.get(owner.__name__) if is_of_library(owner) else None
@@ -288,4 +288,4 @@ _OBJECTS: dict[str, Function] = {
 """What makes fungrad's object of SciPy's, by the name of the class."""
 
 _CLASSES: dict[str, Function] = {"Rotation": _rotations}
-"""What stands for classes whose objects are made by their methods."""
+"""Stand-ins for classes whose objects are made by their methods."""

@@ -105,7 +105,7 @@ class Placed:
 
 
 def place_of(node: Any) -> tuple[str, int, int]:
-    """Return what tells a statement from others of its function."""
+    """Return the key that tells a statement from others of its function."""
     return type(node).__name__, node.lineno, node.col_offset
 
 
@@ -149,7 +149,7 @@ _WORK = {
     **dict.fromkeys((ast.Call, ast.BoolOp, ast.IfExp), 3),
     ast.If: 8,
 }
-"""How many operations what is written in a body comes to."""
+"""Number of operations that the text of a body comes to."""
 
 
 class Site:

@@ -38,7 +38,7 @@ class Table:
         self._makers = {id(original): (original, make) for original, make in makers}
 
     def get(self, x: Any) -> Any:
-        """Return what stands for an object; None if nothing does."""
+        """Return the stand-in for an object, or None."""
         found = self._of.get(id(x))
         if found is not None:
             return found[1]
@@ -59,7 +59,7 @@ class Table:
         return isinstance(home, str) and (home.startswith("scipy.") or home == "statistics")
 
     def method(self, owner: type, name: str) -> Any:
-        """Return what stands for a method of a class of SciPy's; None if nothing does."""
+        """Return the stand-in for a method of a class of SciPy's, or None."""
         self._take_up(owner)
         return self._methods.get((owner, name))
 
@@ -128,7 +128,7 @@ _BUILTIN = (
     *("all", "any", "complex", "float", "format", "getattr", "hasattr", "int", "isinstance"),
     *("max", "min", "repr", "round", "sorted", "str", "sum", "type"),
 )
-"""Functions and types of Python that take what is traced only by a stand-in."""
+"""Functions and types of Python that take tracers only by a stand-in."""
 
 _STATISTICS = frozenset(["mean", "fmean", "median", "pstdev", "stdev", "pvariance", "variance"])
 

@@ -1,4 +1,4 @@
-"""Selections: what comes back to an element that nothing selected is zero, whatever it is multiplied by.
+"""Selections: the cotangent of an element that nothing selected is zero, whatever multiplies it.
 
 In ``where(x > 0, log(x), 0)`` the result depends on no logarithm at x = 0. Its cotangent there is zero by structure, and 0 / 0 is not
 its cotangent of x. A zero by value is another matter: that of sqrt(x)**2 at 0 times an infinite slope may be any number.
@@ -59,7 +59,7 @@ _MOVES = (
 )
 
 Demand = frozenset[int]
-"""Conditions, as positions in `Selection.conditions`, all of which hold where an element is demanded."""
+"""Conditions, as positions in `Selection.conditions`: all hold where an element is demanded."""
 
 ALL: Demand = frozenset()
 
@@ -67,9 +67,13 @@ ALL: Demand = frozenset()
 class Condition(NamedTuple):
     """A mask of a variable's elements.
 
-    Either ``variable`` (or its contrary, if not `holds`), of booleans; or where ``variable`` equals `other`; or what `move` makes,
-    for its operand at `position`, of the mask `inner` of its result, or of one that is true everywhere; or where one of two
-    demands holds, `either`; or the mask `inner` moved as elements are, `onto` the places that a primitive gives them.
+    It is one of five, by the attributes that are given:
+
+    - ``variable``, of booleans, or its contrary if not `holds`;
+    - the places where ``variable`` equals `other`;
+    - the elements of the operand of `move` at `position` on which its result depends where `inner` holds, or anywhere without one;
+    - one of two demands, `either`;
+    - the mask `inner`, its elements moved `onto` the places that a primitive gives them.
     """
 
     variable: int = -1
@@ -84,7 +88,7 @@ class Condition(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Selection:
-    """What to do on the way back, by the result of the equation.
+    """The masks of the way back, by the result of the equation.
 
     Attributes
     ----------
@@ -106,7 +110,7 @@ class Selection:
 
 
 class Analysis:
-    """Demands of the variables of a program, and which cotangents can be other than zero where nothing is demanded."""
+    """Demands of a program's variables, and the cotangents that may be nonzero where nothing is demanded."""
 
     def __init__(
         self, expr: Expr, moves: Callable[[int], bool], booleans: Mapping[int, int]
@@ -190,7 +194,7 @@ class Analysis:
             self.demands[v] = edge if known is None else self._union(known, edge, v)
 
     def _union(self, one: Demand, other: Demand, variable: int) -> Demand:
-        """Return a demand that includes both: exact if it matters, else what they have in common."""
+        """Return a demand that includes both: exact if it matters, else their common conditions."""
         common = one & other
         mine, theirs = one - common, other - common
         matters = variable in self.singular or self._is_selected(mine | theirs)
@@ -208,7 +212,7 @@ class Analysis:
         return a._replace(holds=not a.holds) == b
 
     def _edge(self, equation: Equation, i: int, demand: Demand) -> Demand:
-        """Return the elements of the operand at position `i` on which what is demanded of the result depends."""
+        """Return the elements of the operand at position `i` on which demanded elements of the result depend."""
         primitive, inputs, _ = equation
         if isinstance(primitive, Elementwise):
             own = self._own(equation, i)
@@ -275,7 +279,7 @@ class Analysis:
                 self.voids[outputs[0]] = masks
 
     def _find_singular(self) -> None:
-        """Note what functions of each element make that may have infinite slopes, and what is made of it."""
+        """Note the results of elementwise functions that may have infinite slopes, and all results of these."""
         for primitive, inputs, outputs in self.equations:
             through = isinstance(primitive, (Elementwise, *_MOVES))
             if through and (self._is_singular(primitive) or not self.singular.isdisjoint(inputs)):

@@ -1,4 +1,4 @@
-"""The masks of selections, and what they are applied to: tangents and cotangents."""
+"""The masks of selections, applied to tangents and cotangents."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fungrad.rewrite.demand import Condition, Demand, Selection
 
 
 class Masks:
-    """The masks of a `Selection` while cotangents are pulled back; `values` are those of variables by then."""
+    """The masks of a `Selection`, made of the values of variables while cotangents are pulled back."""
 
     def __init__(self, selection: Selection, expr: Expr, values: Sequence[Any]) -> None:
         self.selection, self.types, self.values = selection, expr.types, values
@@ -39,7 +39,7 @@ class Masks:
         return choice(self._mask(demand), ct, full(tangent_type(self.types[out]), value))
 
     def leave(self, out: int, cotangents: Sequence[Any]) -> Sequence[Any]:
-        """Return the cotangents of the operands of the equation of `out`, and zero where nothing selected them."""
+        """Return the operands' cotangents in the equation of `out`, zero where nothing selected them."""
         cuts = self.selection.cuts
         return [
             ct
@@ -49,7 +49,7 @@ class Masks:
         ]
 
     def push(self, out: int, tangents: Sequence[Any]) -> list[Any]:
-        """Return the tangents of the operands of the equation of `out`, and zero where it selects none of them."""
+        """Return the operands' tangents in the equation of `out`, zero where it selects none of them."""
         demands = self.selection.tangents
         return [
             t if t is None or (out, i) not in demands else masked(self._mask(demands[out, i]), t)

@@ -17,4 +17,4 @@ WRITES = (Update, Scatter)
 INDEXING = (*PICKS, *WRITES)
 NARROWING = frozenset([*CHOICES, *EXTREMA])
 PRODUCTS = frozenset([void, *EXTREMA])
-"""Those whose rules multiply a tangent by zeros, or what is void; so do products with booleans."""
+"""Primitives whose rules multiply a tangent by zeros or voids, as products with booleans do."""

@@ -1,4 +1,4 @@
-"""Selections in programs: the masks by which derivatives leave out what is not selected (`demand.py`, `masks.py`)."""
+"""Selections in programs: the masks by which derivatives leave elements out (`demand.py`, `masks.py`)."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ class Cotangents:
                     known[v] = ct if first is None else self.plus(v, first, ct)
 
     def locate(self, source: Source | None) -> None:
-        """Place what is recorded from here on in the backward pass of `source`."""
+        """Place the equations recorded from here on in the backward pass of `source`."""
 
     def plus(self, variable: int, first: Any, second: Any) -> Any:
         """Return the sum of two cotangents of a variable."""

@@ -56,7 +56,7 @@ class Origins(Table[Step]):
 
     @property
     def origin(self) -> Step | None:
-        """The first step of the first way: what made the NaN, or the argument that held it."""
+        """The first step of the first way: the operation that made the NaN, or the argument that held it."""
         return self.rows[0] if self.rows else None
 
 
@@ -106,7 +106,7 @@ def _kind(x: Any) -> int | None:
 
 
 class _Ways:
-    """Ways back through what has run."""
+    """Ways back through the equations that have run."""
 
     def __init__(self, run: _Recording, inputs: dict[int, str]) -> None:
         self.run, self.inputs = run, inputs

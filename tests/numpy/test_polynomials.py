@@ -29,20 +29,9 @@ CASES = [
     ],
     *[Case("polymul", (p, q)) for p, q in [(P, Q), (Z, Q), (F, I), (I, I[1:])]],
     *[
-        Case("polymul", (LEADING, q), jit=False, vmap=False, diff_argnums=())
-        for q in (Q, np.zeros(3))
-    ],
-    *[
         Case("polydiv", (p, q), jit=False, vmap=False)
         for p, q in [(P, Q), (Z, Q), (I, I[1:]), (Q, P)]
     ],
-    Case(
-        "polydiv",
-        (np.array([1.0, 3.0, 2.0]), np.array([1.0, 1.0])),
-        jit=False,
-        vmap=False,
-        diff_argnums=(),
-    ),
     *[
         Case("polyval", (p, x))
         for p, x in [(P, X), (Z, X), (I, I), (I, F), (F, SCALAR), (P[:0], X)]
@@ -80,12 +69,61 @@ def test_as_numpy(case):
     case.check()
 
 
-def test_leading_zeros_stay_where_values_are_not_known():
-    np.testing.assert_array_equal(fg.jit(fnp.polymul)(LEADING, Q), [0, 0, 3, 2.5, -2])
-    quotient, rest = fg.jit(fnp.polydiv)(P, Q)
-    expected = np.polydiv(P, Q)
-    np.testing.assert_allclose(quotient, expected[0])
-    np.testing.assert_allclose(rest, [0, 0, 0, *expected[1]])
+WAYS = {"traced": lambda f: lambda p: fg.jvp(f, (p,), (p,))[0], "jit": fg.jit}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_traced_zeros_stay_in_front(way):
+    product = WAYS[way](lambda p: np.polymul(p, Q))(LEADING)
+    np.testing.assert_array_equal(product, [0, 0, 3, 2.5, -2])
+    product = WAYS[way](lambda p: np.polymul(p, np.r_[0, Q]))(P)
+    np.testing.assert_allclose(product, np.polymul(P, Q))
+    for u, v in [(P, Q), (np.polymul(P, Q), P), (Q, P), (P, Q[:1])]:
+        quotient, rest = WAYS[way](lambda v, u=u: np.polydiv(u, v))(v)
+        expected = np.polydiv(u, v)
+        np.testing.assert_allclose(quotient, expected[0])
+        np.testing.assert_allclose(rest[-len(expected[1]) :], expected[1], atol=1e-14)
+        assert len(rest) == max(min(len(u), len(v) - 1), 1)
+
+
+ZEROS = {
+    "product": (lambda p: np.polyval(np.polymul(p, Q), 2.0), LEADING),
+    "remainder": (lambda p: np.polyval(np.polydiv(p, P)[1], 2.0), np.polymul(P, Q)),
+    "roots": (
+        lambda p: np.sum(np.sort(np.real(np.roots(p))) * [1.0, 2.0]),
+        np.array([1.0, -3.0, 2.0]),
+    ),
+    "root at zero": (
+        lambda p: np.sum(np.sort(np.real(np.roots(p))) ** [1, 2, 3]),
+        np.array([1.0, -3.0, 2.0, 0.0]),
+    ),
+    "roots and one at zero": (
+        lambda p: np.polyval([1.0, 2.0, 3.0], np.real(np.roots(p)[-1])),
+        np.array([1.0, -3.0, 2.0, 0.0]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ZEROS)
+def test_coefficients_that_are_zero_have_derivatives(name):
+    f, p = ZEROS[name]
+    expected = [(f(p + d) - f(p - d)) / 2e-6 for d in 1e-6 * np.eye(len(p))]
+    np.testing.assert_allclose(fg.grad(f)(p), expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(fg.grad(fg.jit(f))(p), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_zeros_in_front_move_roots():
+    p = np.array([0.0, 1.0, -3.0, 2.0])
+
+    def finite(c):  # the two roots that stay finite as p[0] moves
+        return np.sum(np.sort(np.abs(np.roots(np.r_[c, p[1:]])))[:2] ** 2)
+
+    expected = (finite(1e-5) - finite(-1e-5)) / 2e-5
+    moved = fg.grad(lambda p: np.sum(np.abs(np.roots(p)) ** 2))(p)
+    np.testing.assert_allclose(moved[0], expected, rtol=1e-6)
+    second = (finite(1e-3) - 2 * finite(0.0) + finite(-1e-3)) / 1e-6
+    curve = fg.hessian(lambda p: np.sum(np.abs(np.roots(p)) ** 2))(p)
+    np.testing.assert_allclose(curve[0, 0], second, rtol=1e-3)
 
 
 def test_roots_without_values():

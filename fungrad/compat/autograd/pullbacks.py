@@ -1,4 +1,4 @@
-"""Calls of primitives whose rule is not traced: their results are known, and the backward pass calls what the rule returned."""
+"""Calls of primitives by untraced rules: the backward pass calls the pullbacks these returned."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fungrad.programs.rules.rules import shown_type
 
 
 class Pullback:
-    """What a rule returned for one call: the function from a cotangent to those of its boxes."""
+    """The pullback that a rule returned for one call, from a cotangent to those of its boxes."""
 
     __slots__ = ("name", "pull")
 
@@ -42,7 +42,7 @@ class Pullback:
 
 @primitive
 class Pulled(Primitive):
-    """The result of a call, computed already, of which the rule has given the pullback.
+    """The computed result of a call, with the pullback that its rule returned.
 
     The operands are the result and the boxes.
     """

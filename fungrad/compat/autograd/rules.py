@@ -88,7 +88,7 @@ class Rules:
     def _at_once(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of a call within an un-jitted first gradient; None of any other call."""
         boxed = tuple([i for i, x in enumerate(args) if type(x) is Tracer])
-        trace = args[boxed[0]]._owner if boxed else None
+        trace: Any = args[boxed[0]]._owner if boxed else None
         if self.vjp is None or not _is_first_gradient(trace):
             return None
         if not all(x._owner is trace if type(x) is Tracer else type(x) in _LEAVES for x in args):

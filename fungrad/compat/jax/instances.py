@@ -55,7 +55,7 @@ class _Loader:
 
 
 class InstanceFinder:
-    """Finder in front of the others: it finds what they find, and gives modules for JAX their `isinstance`."""
+    """Finder in front of the others, which gives modules written for JAX an `isinstance` of their own."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: Any = None

@@ -1,4 +1,4 @@
-"""Weak results, whose dtype gives way to the dtype that it meets, of the functions that return some in JAX.
+"""Weak results, whose dtype gives way to the other operand's, of the functions that have some in JAX.
 
 A result is weak if weak operands, or Python numbers, have a higher kind of numbers than all others. NumPy has no weak arrays, and
 fungrad's own functions follow operators alone; the tables name the functions of JAX that differ.
@@ -122,7 +122,7 @@ def _are_weak(args: tuple[Any, ...]) -> bool:
             weak = max(weak, _NUMBERS[cls])
         elif isinstance(x, (np.ndarray, np.generic, Tracer)):
             rank = _RANKS.get(kind_of(x.dtype), 0)
-            if cls in (Weak, WeakArray) or (cls is Tracer and x._type.weak):
+            if cls in (Weak, WeakArray) or (isinstance(x, Tracer) and x._type.weak):
                 weak = max(weak, rank)
             else:
                 strong = max(strong, rank)

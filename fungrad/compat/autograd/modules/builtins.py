@@ -34,15 +34,15 @@ class _Same(builtins.type):
         return isinstance_(instance, cls.__mro__[1])
 
 
-class dict(dict_, metaclass=_Same):  # type: ignore[type-arg]
+class dict(builtins.dict, metaclass=_Same):  # type: ignore[type-arg]
     """Python's dict. It is a class of its own, as libraries register it beside Python's."""
 
 
-class list(list_, metaclass=_Same):  # type: ignore[type-arg]
+class list(builtins.list, metaclass=_Same):  # type: ignore[type-arg]
     """Python's list, likewise."""
 
 
-class tuple(tuple_, metaclass=_Same):  # type: ignore[type-arg]
+class tuple(builtins.tuple, metaclass=_Same):  # type: ignore[type-arg]
     """Python's tuple, likewise."""
 
 
