@@ -5,6 +5,7 @@ import contextlib
 import contextvars
 import gc
 import json
+import re
 import sys
 import threading
 import time
@@ -510,7 +511,9 @@ def test_decisions_about_kernels(monkeypatch):
         g(x)
         why = decided()
         assert why.startswith("it is not worth kernels so far: NumPy's functions have taken ")
-        assert " s, of which kernels would spare 100%, and making them takes about 0.03" in why
+        assert re.search(
+            r" s, of which kernels would spare 100%, and making them takes about [\d.e-]+ s", why
+        )
         monkeypatch.setattr(tiers.BUDGET, "limited", False)
         monkeypatch.setattr(tiers.BUDGET, "allows", lambda seconds: False)
         assert decided().startswith("its kernels wait for a later call: NumPy's functions have")

@@ -169,11 +169,11 @@ def test_nan_that_reaches_no_result_is_none():
 
     with debug_nans():
         np.testing.assert_array_equal(fg.jit(half_safe)(MINUS), [0.0, 0.0])
-        assert fg.grad(safe)(-1.0) == 0.0
+        assert fg.grad(safe)(-1.0) == fg.grad(half_safe)(-1.0) == 0.0
         assert fg.jit(lambda x: (x, fnp.log(-x))[0])(1.0) == 1.0
         np.testing.assert_array_equal(fg.jit(lambda x: x)(np.array([np.nan])), [np.nan])
         with pytest.raises(FloatingPointError, match="`sqrt` of"):
-            fg.grad(lambda x: fnp.where(x > 0, fnp.sqrt(x), 0.0))(-1.0)
+            fg.grad(lambda x: fnp.sqrt(x) ** 2)(-1.0)
 
 
 @pytest.mark.usefixtures("_quiet")

@@ -54,7 +54,7 @@ class ExportError(FungradError, ValueError):
     >>> try:
     ...     fg.export(f)(1.0)
     ... except fg.ExportError as error:
-    ...     print(str(error).partition(",")[0])
+    ...     print(str(error).splitlines()[1].partition(",")[0])
     export: `<lambda>` calls Python code through `pure_callback`
     """
 

@@ -141,6 +141,7 @@ def test_a_program_of_one_piece_is_one_function():
 
 
 def test_elements_are_updated_in_place_across_borders(short):
+    @fg.as_written
     def f(x):
         total = fnp.zeros(100)
         for i in range(10):
