@@ -219,6 +219,8 @@ class Body:
             return Text(self.names[v])
         if kind.kind == "f":
             text = str(to_host(value)[()])  # with the digits that tell its precision
+        if kind.kind == "c" and not np.isfinite(value):
+            text = f"complex({str(complex(to_host(value)[()]))!r})"
         if text.strip("-") in ("inf", "nan"):
             return Text(
                 f"{'-' * text.startswith('-')}np.{text.strip('-')}"

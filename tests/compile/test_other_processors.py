@@ -16,7 +16,7 @@ import numpy as np
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax
-from fungrad.compile.emit import llvm_call, llvm_runtime
+from fungrad.compile.emit import llvm_prelude, llvm_runtime
 from fungrad.compile.targets import host
 
 binding.initialize_all_targets()
@@ -42,7 +42,7 @@ programs = [
 for program in programs:
     fg.jit(program)(x)
 kernels = [text for text in texts if not text.startswith(host.AS_IT_IS)]
-runtime, _ = llvm_runtime.runtime_assembly(host._layout(), False, llvm_call.HEAD)
+runtime, _ = llvm_runtime.runtime_assembly(host._layout(), False, llvm_prelude.HEAD)
 target = binding.Target.from_triple(triple)
 for text in (*kernels, host.AS_IT_IS + runtime):
     machine = target.create_target_machine(cpu=processor, features=features, **host.MACHINE)

@@ -304,8 +304,9 @@ sys.addaudithook(look)
 if os.environ.get("WITHOUT"):
     sys.modules["llvmlite"] = None
 import numpy as np, fungrad as fg, fungrad.numpy as fnp
+from fungrad.compile import tiers
 from fungrad.compile.targets import host
-fg.compile.tiers.BUDGET.limited = False
+tiers.BUDGET.limited = False
 made, machine_code = [], host.machine_code
 host.machine_code = lambda text: made.append(text) or machine_code(text)
 rows = fg.jit(lambda x: fnp.exp(x - fnp.max(x, axis=-1, keepdims=True)))
@@ -313,7 +314,7 @@ step = lambda y, _: (y + 0.01 * fnp.sin(fnp.outer(y, y) @ y), (fnp.sum(y), fnp.c
 loop = fg.jit(fg.grad(lambda x: fnp.sum(fg.lax.scan(step, x, None, length=20)[1][0])))
 for _ in range(8):
     found = rows(np.linspace(0, 1, 600).reshape(20, 30)), loop(np.linspace(0, 1, 5))
-    fg.compile.tiers.BACKGROUND.wait()
+    tiers.BACKGROUND.wait()
 wrote = "fungrad.compile.native" in sys.modules
 print(len(made), bool(touched), wrote, *[x.tobytes().hex() for x in found])
 """

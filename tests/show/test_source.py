@@ -326,6 +326,20 @@ def test_constants():
         np.testing.assert_array_equal(np.signbit(found[1]), np.signbit(x[:4] * special))
 
 
+@pytest.mark.parametrize(
+    "number", [complex(np.nan, 1), complex(0, -np.inf), complex(-np.inf, np.nan)]
+)
+def test_complex_numbers_that_are_not_finite(number):
+    for x in (np.arange(3.0), 2.0):
+
+        def f(x):
+            return x + number, np.where(x > 1, number, x)
+
+        with np.errstate(all="ignore"):
+            for a, b in zip(run(fg.to_source(f)(x), "f", (x,)), f(x), strict=True):
+                np.testing.assert_array_equal(a, b)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "complex64", "int8", "uint16", "bool", "float16"])
 def test_dtypes(dtype):
     def f(x):
