@@ -5,7 +5,7 @@ its cotangent of x. A zero by value is another matter: that of sqrt(x)**2 at 0 t
 
 So each variable has a *demand*: the elements that outputs can depend on, where some conditions hold. `select`, products with
 booleans, maxima and indexing narrow it; elementwise functions and moves of elements hand it on; all else demands everything.
-Programs that fill arrays are full of slices, so an update in place demands everything too where only slices select. Several
+Programs that fill arrays are full of slices, so an update in place demands everything too where only indices select. Several
 uses demand what their conditions have in common, which is at least the union of them.
 
 Loops that pull cotangents back do two things by it. Before an equation that multiplies, the cotangent of what is not
@@ -35,7 +35,6 @@ from fungrad.primitives.elementwise import (
     mul,
     sub,
 )
-from fungrad.primitives.indexing import Scatter, Update
 from fungrad.primitives.joins import Concatenate, Roll, Stack
 from fungrad.primitives.shaping import Broadcast, Permute, Rearrangement, ReduceSum, Reshape
 from fungrad.primitives.slices import Pad, Reverse
@@ -203,6 +202,8 @@ class Analysis:
         number = self._number(Condition(either=(mine, theirs)))
         if mine | theirs <= self.mild:
             self.mild.add(number)
+        elif mine | theirs <= self.mild | self.picks:
+            self.picks.add(number)
         return common | {number}
 
     def _contrary(self, one: Demand, other: Demand) -> bool:
@@ -221,7 +222,7 @@ class Analysis:
             return ALL
         if i not in (range(len(inputs)) if primitive.linear == () else primitive.linear or ()):
             return ALL
-        if isinstance(primitive, Update) and demand <= self.mild:
+        if isinstance(primitive, WRITES) and demand <= self.mild | self.picks:
             return ALL
         if demand:
             through = {
@@ -231,8 +232,7 @@ class Analysis:
             for those in (self.mild, self.picks):
                 those.update([through[n] for n in demand & those])
             return frozenset(through.values())
-        overwrites = isinstance(primitive, Scatter) and primitive.kind == "set"
-        if i == 0 and (overwrites or isinstance(primitive, PICKS)):
+        if i == 0 and isinstance(primitive, PICKS):
             return frozenset({self._picked(equation)})
         return ALL
 
@@ -250,7 +250,7 @@ class Analysis:
         return None
 
     def _picked(self, equation: Equation) -> int:
-        """Return the condition that indexing picks an element, or that it does not write there."""
+        """Return the condition that indexing picks an element."""
         number = self._number(Condition(move=equation, position=0))
         self.picks.add(number)
         if isinstance(equation.primitive, SLICES):
