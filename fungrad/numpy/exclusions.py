@@ -36,7 +36,8 @@ REASONS: dict[str, str] = {
     "matrices and masked arrays are classes of their own, superseded by arrays; use 2-d arrays and "
     "fungrad.numpy.where": "asmatrix bmat ma matrix",
     "use the functions polyval, polyfit, roots, ... on arrays of coefficients; numpy.{name} holds plain "
-    "arrays": "poly1d polynomial",
+    "arrays": "poly1d",
+    "its functions and classes take traced arrays as they are; use numpy.{name}": "polynomial",
     "drawing random numbers is an effect that tracing would do once: use fungrad.random, whose numbers follow from a "
     "key, or draw them with numpy.random outside and pass them in": "random",
     "its dtype would depend on values: make the operand complex, as in fungrad.numpy.sqrt(x + 0j)": "emath",
