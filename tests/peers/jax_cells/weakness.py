@@ -78,16 +78,16 @@ ARRAYS = {
 NAMES = {"jnp": jnp, "lax": lax, "nn": nn, "special": special, "jax": jax}
 
 
-def _kinds(results):
-    return [[str(x.dtype), bool(x.weak_type)] for x in jax.tree.leaves(results)]
-
-
 def of_results():
     """With arrays and traced: with arrays, JAX need not compute what it traces alike."""
+
+    def kinds(results):
+        return [[str(x.dtype), bool(x.weak_type)] for x in jax.tree.leaves(results)]
+
     found = {}
     for text in TEXTS.replace("\n", "|").strip("|").split("|"):
         f = eval(f"lambda {', '.join(ARRAYS)}: {text}", NAMES)
-        traced = _kinds(jax.eval_shape(f, *ARRAYS.values()))
-        made = _kinds(f(*ARRAYS.values())) if "fungrad" in sys.modules else traced
+        traced = kinds(jax.eval_shape(f, *ARRAYS.values()))
+        made = kinds(f(*ARRAYS.values())) if "fungrad" in sys.modules else traced
         found[text] = [traced, made]
     return found
