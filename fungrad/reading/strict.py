@@ -75,7 +75,7 @@ READING = frozenset(["copy", "count", "get", "index", "items", "keys", "values"]
 KEEPING = frozenset(
     ["append", "appendleft", "insert", "pop", "popleft", "reverse", "rotate", "update"]
 )
-"""Methods of lists and dicts that change these, and nothing else; their length is to be what it was."""
+"""Methods that change a list or dict and nothing else, whose length must be the same afterwards."""
 
 CHANGING = frozenset(
     [

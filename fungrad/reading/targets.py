@@ -26,7 +26,7 @@ def computes(target: Any) -> bool:
 
 
 USING_UP = (all, any, list, max, min, sorted, sum, tuple)
-"""Functions that take all elements of what they go over."""
+"""Functions that consume every element of their iterable."""
 
 _COMPUTING = ("numpy.", "fungrad.numpy.", "fungrad.scipy.linalg.", "fungrad.scipy.special.")
 """Packages whose functions do nothing but compute, except for those in `WRITING`."""

@@ -33,7 +33,7 @@ class Whole(NamedTuple):
     needed: Sequence[Any]
 
     def pull(self, given: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
-        """Return the cotangents of the operands, given that of the result."""
+        """Return the cotangents of the operands, from the cotangent of the result."""
         cut = self.cut
         backward, operands = cut.backward, [*self.needed, *given]
         cotangents = iter(() if backward is None else compute(backward, None, np, operands))

@@ -315,7 +315,7 @@ class Analysis:
         return demand.isdisjoint(self.picks) and demand.isdisjoint(self.mild)
 
     def _multiplies(self, equation: Equation) -> bool:
-        """Whether cotangents of operands are that of the result times numbers that may not be finite."""
+        """Whether the rule multiplies the cotangent of the result by numbers that may not be finite."""
         primitive, inputs, _ = equation
         if primitive in (mul, div):
             x, y = inputs

@@ -14,7 +14,6 @@ EXTREMA = (maximum, minimum, fmax, fmin, clamp)
 SLICES = (Slice, DynamicSlice, IndexedSlice)
 PICKS = (*SLICES, Gather)
 WRITES = (Update, Scatter)
-INDEXING = (*PICKS, *WRITES)
 NARROWING = frozenset([*CHOICES, *EXTREMA])
 PRODUCTS = frozenset([void, *EXTREMA])
 """Primitives whose rules multiply a tangent by zeros or voids, as products with booleans do."""

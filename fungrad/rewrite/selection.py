@@ -10,7 +10,7 @@ from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.elementwise import Cast, mul
-from fungrad.rewrite.narrowing import INDEXING, NARROWING, PRODUCTS, SLICES
+from fungrad.rewrite.narrowing import NARROWING, PICKS, PRODUCTS, SLICES
 
 if TYPE_CHECKING:
     from fungrad.rewrite.masks import Masks
@@ -22,7 +22,7 @@ def selecting(expr: Expr, moves: Callable[[int], bool], values: Sequence[Any]) -
     for primitive, inputs, _ in expr.equations:
         if (
             primitive in NARROWING
-            or isinstance(primitive, INDEXING)
+            or isinstance(primitive, PICKS)
             or _by_booleans(primitive, inputs, booleans)
         ):
             masks = _masks(expr, moves, booleans, values)

@@ -176,7 +176,7 @@ class Rules:
 
 
 def _is_first_gradient(trace: Any) -> bool:
-    """Return whether a trace is that of a gradient of arrays, within no other transform."""
+    """Return whether a trace is of an un-jitted gradient that no other transform encloses."""
     if trace is None or trace.values is None or trace.outer is not None or not trace.open:
         return False
     return trace.label.startswith("grad(") and not (settings.get().watched or check_exprs.get())

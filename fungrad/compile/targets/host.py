@@ -106,7 +106,7 @@ def missing() -> str:
 
 
 def is_installed() -> bool:
-    """Whether there is a compiler to be imported, of whatever version."""
+    """Whether llvmlite can be imported, in any version."""
     try:
         return importlib.util.find_spec("llvmlite") is not None
     except ValueError:  # somebody has barred it
