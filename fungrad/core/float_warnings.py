@@ -28,9 +28,33 @@ ORIGINS = "__origins__"
 """Name of a compiled program's global that maps instructions to primitives and their places."""
 
 
+KINDS = {
+    "divide": "divide by zero",
+    "over": "overflow",
+    "under": "underflow",
+    "invalid": "invalid value",
+}
+"""The kinds of errors, and how NumPy's messages begin, in the order in which NumPy looks for them."""
+
+
+class Silenced(tuple[Any, ...]):
+    """The place of an equation that was recorded while the user had NumPy ignore some errors."""
+
+    kinds: frozenset[str]
+
+    @classmethod
+    def of(cls, place: Place, kinds: frozenset[str]) -> Silenced:
+        """Return a place at which some kinds of errors are ignored."""
+        made = cls(place)
+        made.kinds = kinds
+        return made
+
+
 def _warn(kind: str, flag: int) -> None:
     """Warn as NumPy would, but at the line that recorded the running equation. NumPy calls this."""
-    name, source = _running(sys._getframe(1))
+    name, source, silent = _running(sys._getframe(1))
+    if any(KINDS[x] == kind for x in silent):
+        return
     where = ""
     if isinstance(source, InDerivative):
         where = ", in the backward pass" if source.backward else ", in the derivative"
@@ -86,13 +110,13 @@ def _place(frame: FrameType) -> Place:
     return frame.f_code, frame.f_lasti
 
 
-def _running(frame: FrameType | None) -> tuple[str, Source | None]:
-    """Return the primitive that runs and where it was recorded.
+def _running(frame: FrameType | None) -> tuple[str, Source | None, set[str]]:
+    """Return the primitive that runs, where it was recorded, and the errors that are ignored there.
 
     Where that is not known, as of what a rewriting made, it is where the program was that holds the equation. There is no name if it is a function
     of the user's that runs inside of a program.
     """
-    name, known = "", None
+    name, known, found, silent = "", None, None, set[str]()
     while frame is not None:
         origin = None
         origins = frame.f_globals.get(ORIGINS)
@@ -107,13 +131,15 @@ def _running(frame: FrameType | None) -> tuple[str, Source | None]:
             source = resolve_source(source)
             name = name or primitive.name
             place = source.source if isinstance(source, InDerivative) else source
+            if isinstance(place, Silenced):
+                silent |= place.kinds
             if isinstance(known, InDerivative):
                 source = known._replace(source=place)
             if isinstance(place, tuple):
-                return name, source
+                found = found or source
             known = known or source
         frame = frame.f_back
-    return name, known
+    return name, found or known, silent
 
 
 _runners: set[CodeType] = set()

@@ -17,6 +17,7 @@ from fungrad.programs.loops.cond import choose
 from fungrad.reading.forms import form
 from fungrad.reading.opened import closed, made_now, note_made, opened
 from fungrad.reading.outside import Body, Outside, change, recorded, unconditional
+from fungrad.reading.raising import check_not_raising
 from fungrad.reading.registry import UNBOUND
 from fungrad.reading.sites import NotRecorded, Site
 from fungrad.reading.strict import EXIT, body_level, leave_to_outer, traced_once
@@ -131,6 +132,7 @@ class _Way:
 
 def within_body() -> holding[int]:
     """Context in which a body is traced: arrays of the trace that is open now may be written to."""
+    check_not_raising()
     trace = innermost_trace()
     return holding(body_level, 0 if trace is None else trace.level)
 

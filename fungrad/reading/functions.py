@@ -15,6 +15,7 @@ from fungrad.core.reading import listener, replaced, replacement, tell, unchange
 from fungrad.core.tracer import Tracer, current_trace, innermost_trace
 from fungrad.core.transformed import Portable
 from fungrad.reading.libraries import TABLE, is_left_alone
+from fungrad.reading.raising import DECORATED, undecorated
 from fungrad.reading.rewriting import rewritten, strictly_rewritten, with_constants
 from fungrad.reading.sites import NotRecorded
 from fungrad.reading.source import (
@@ -132,6 +133,8 @@ def read(function: Any) -> Any:
     if kind is FunctionType:
         if listener.get() is None and (known := replacement(function)) is not None:
             return known
+        if function.__code__ is DECORATED:
+            return undecorated(function, read)
         reading = readings.of(function)
         tell("function", function, reading)
         if reading.code is None or AS_WRITTEN in function.__dict__:

@@ -15,6 +15,7 @@ from fungrad.core.types import is_array, type_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.reading import functions, outside, strict
 from fungrad.reading.outside import unconditional
+from fungrad.reading.raising import raised
 from fungrad.reading.registry import HOOKS
 from fungrad.reading.rows import Rest, Rows, again, is_rest, rows
 from fungrad.reading.sites import PATIENCE, NotRecorded, Site
@@ -317,6 +318,7 @@ HOOKS |= {
     "strict_attribute": strict.strict_attribute,
     "updating": strict.updating,
     "one_of": one_of,
+    "raised": raised,
     "ready": ready,
     "repeat": repeat,
     "rows": rows,

@@ -154,6 +154,9 @@ class Statements(Expressions):
         kept = self.caught
         self.caught = kept | _caught(node)
         node.body = self.within(node.body)
+        if "FloatingPointError" in self.caught:
+            asked = ast.Expr(self.hook("raised", at=node.body[0]))
+            node.body.insert(0, ast.copy_location(asked, node.body[0]))
         self.caught = kept
         for each in node.handlers:
             each.body = self.within(each.body)
@@ -243,7 +246,8 @@ class Statements(Expressions):
 
 
 _BY_NAME = {
-    "ArithmeticError": ("ZeroDivisionError",),
+    "ArithmeticError": ("ZeroDivisionError", "FloatingPointError"),
+    "FloatingPointError": ("FloatingPointError",),
     "IndexError": ("IndexError",),
     "LinAlgError": ("LinAlgError",),
     "LookupError": ("IndexError",),
@@ -262,7 +266,7 @@ def _caught(node: ast.Try) -> frozenset[str]:
             if isinstance(x, ast.Name | ast.Attribute)
         ]
         if not names or {"Exception", "BaseException"}.intersection(names):
-            found |= {"ZeroDivisionError", "IndexError", "LinAlgError"}
+            found |= {"ZeroDivisionError", "FloatingPointError", "IndexError", "LinAlgError"}
         found.update(*[_BY_NAME.get(name, ()) for name in names])
     return frozenset(found)
 

@@ -150,7 +150,7 @@ def _of_math(name: str, home: str, ours: str, module: Any = math) -> Callable[[]
     return make
 
 
-_HOMES = {"builtin": "fungrad.reading.builtin", "numbers": "fungrad.reading.numbers"}
+_HOMES = {name: f"fungrad.reading.{name}" for name in ("builtin", "numbers", "raising")}
 """Modules of stand-ins, which are imported when one of their functions is called."""
 
 
@@ -181,6 +181,8 @@ def _makers() -> Iterator[tuple[Any, Callable[[], Function]]]:
         (np.float64, "real"),
     ):
         yield kind, _of("builtin", name)
+    for name in ("errstate", "seterr"):
+        yield getattr(np, name), _of("raising", name)
     for name in scipys._MATH:
         yield getattr(math, name), _of_math(name, "fungrad.numpy", name)
     for name, ours in (("erf", "erf"), ("erfc", "erfc"), ("gamma", "gamma"), ("lgamma", "gammaln")):

@@ -73,6 +73,7 @@ def _refusal(error: BaseException) -> str | None:
     while tb is not None and tb.tb_next is not None:
         tb = tb.tb_next
     inside = tb is not None and f"{os.sep}fungrad{os.sep}" in tb.tb_frame.f_code.co_filename
+    inside = inside or "\nMore: python -m fungrad" in str(error)  # raised at the user's line
     if not inside and not isinstance(error, (ConcretizationError, LostDerivativeError)):
         return None
     text = str(error)

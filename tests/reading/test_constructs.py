@@ -358,6 +358,14 @@ def tried(x):
         return 3.0 * x
 
 
+def raised(x):
+    try:
+        with np.errstate(all="raise"):
+            return np.log(x)
+    except FloatingPointError:
+        return x * x
+
+
 class Circle:
     def __init__(self, radius):
         self.radius = radius
@@ -428,6 +436,7 @@ ROWS = (
     ('`table[f"{x:.0f}"]`', named, (1.0, 2.0), ASKED),
     ("`isinstance(x, float)`", of_type, (1.0, 2.0), (STEP,) * 4),
     ("`try`, `except ZeroDivisionError`", tried, (2.5, 3.5), ASKED),
+    ('`np.errstate(all="raise")` in a `try`', raised, (1.0, -2.0), ASKED),
     ("an operator of one's own class", with_operators, (1.0, 2.0), (STEP,) * 4),
     ("a property of one's own class", with_property, (1.0, 2.0), (STEP,) * 4),
     ("`functools.lru_cache`", cached, (1.0, 2.0), (STEP,) * 4),
