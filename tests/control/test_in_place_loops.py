@@ -6,10 +6,11 @@ import pytest
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax
-from fungrad.compile.steps import Control, Copy, Loop, within
+from fungrad.compile.steps import Control, Copy, Empty, Into, Loop, within
 from fungrad.core.config import compilation
 from tests.compile.compiling import needs_compiler
 from tests.control.in_place_loops import EXACT, arguments, by_python, nest
+from tests.reading.polybench import KERNELS as POLYBENCH
 
 SEEDS = range(40)
 
@@ -233,6 +234,29 @@ def test_what_is_not_keeps_a_number_for_each_step(name, arrays):
     types = kept(fg.grad(f, tuple(range(count))), *matrices(count))
     assert 0 < len(types) <= arrays
     assert all(t.inexact and t.size <= N * N for t in types)
+
+
+def eliminated(a, i, j):
+    a[i, j] = lax.fori_loop(0, N, lambda k, w: w - 0.01 * a[i, k] * a[k, j], a[i, j])
+
+
+@pytest.mark.parametrize("name", ["eliminated", "ludcmp"])
+def test_no_version_of_an_array_is_kept_for_an_element_that_changes(name):
+    """Inner loops read elements of an array that an outer one updates; the outer one keeps these, not the array each time."""
+    if name == "ludcmp":
+        (kernel,) = [k for k in POLYBENCH if k.name == name]
+        f, args = kernel.function, kernel.make_generic(N, np.random.default_rng(0))
+    else:
+        f, args = looped(eliminated), matrices(1)
+    gradient = fg.jit(fg.grad(lambda *a: fnp.sum(f(*a)), tuple(range(len(args)))))
+    steps = [*in_loops(gradient.lower(*args).schedule)]
+    made = [
+        at.types[v].size for at, step in steps if isinstance(step, Empty) for v in step.registers
+    ]
+    assert sum(made) <= 2 * N**3  # two numbers for each step of the innermost loop
+    for at, step in steps:
+        if isinstance(step, Into) and "update" in step.primitive.name:
+            assert at.types[step.operands[1].register].size <= N
 
 
 def test_sums_of_inner_loops_begin_with_those_of_outer_ones():

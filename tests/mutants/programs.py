@@ -30,6 +30,16 @@ MUTANTS = (
         ("tests/control/test_control_flow.py::test_choices_by_hand",),
     ),
     Mutant(
+        "versions-kept",
+        "fungrad/programs/loops/steps.py",
+        "    return alone if 2 * length * apart <= whole else again\n",
+        "    return again\n",
+        "an outer loop keeps each version of an array whose elements an inner one reads",
+        (
+            "tests/control/test_in_place_loops.py::test_no_version_of_an_array_is_kept_for_an_element_that_changes",
+        ),
+    ),
+    Mutant(
         "scan-transposed-forwards",
         "fungrad/programs/loops/scan.py",
         "            not self.reverse,\n",

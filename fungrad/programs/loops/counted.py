@@ -18,7 +18,7 @@ from fungrad.primitives.shaping import constant_like, expand, full
 from fungrad.programs.analysis import fixpoint, placed, reads, rearranged, returning_inputs
 from fungrad.programs.closing import Values, batched_program, memoized
 from fungrad.programs.loops.lanes import along, is_total, lends, only
-from fungrad.programs.loops.steps import Kinds, split_step, transposed_step
+from fungrad.programs.loops.steps import Kinds, Versioned, split_step, transposed_step
 from fungrad.programs.loops.while_loop import While
 from fungrad.programs.pushing import Moved, Pushed, derivative
 from fungrad.rewrite.linearize import or_zeros
@@ -29,14 +29,15 @@ NUMBER = ArrayType((), np.dtype(np.int64))
 
 
 @primitive
-class Counted(While, Collecting):
+class Counted(While, Collecting, Versioned):
     """Run `body` as often as the first operand says, and `length` times at most.
 
     It is a `While` whose condition has that number as its only constant. The first carry counts the rounds, from zero. What the
-    derivative needs of each round is kept in arrays of `length` rows.
+    derivative needs of each round is kept in arrays of `length` rows. Constants of `step` at `versions` are versions of an array.
     """
 
     length: int = 1
+    versions: tuple[int, ...] = ()
 
     @property
     def _places(self) -> tuple[range, range]:
@@ -51,6 +52,11 @@ class Counted(While, Collecting):
         n = len(self.body.expr.inputs)
         order = [*consts, *range(len(consts) + 1, n), len(consts)]
         return rearranged(self.body, order, range(1, 1 + len(carries)))
+
+    def with_versions(self, flags: Sequence[bool]) -> Counted:
+        types = self.body.expr.input_types
+        versions = tuple([i for i in self._places[0] if flags[1 + i] and types[i].shape])
+        return self if versions == self.versions else self.replaced(versions=versions)
 
     def push_apart(
         self, operands: Values, tangents: Values, known: Values | None, moved: Moved
@@ -76,7 +82,7 @@ class Counted(While, Collecting):
         """Return the round with its residuals, and the derivative of a round."""
         step, (consts, carries) = self.step, self._places
         b, n = len(consts), carries.stop + 1
-        split = split_step(step, moving, alive, b, len(carries))
+        split = split_step(step, moving, alive, (b, len(carries)), self.length, self.versions)
         if split is not None:
             early = is_total(split.prelude)  # else there may be no round in which it is computed
             return _Parts(split.body, split.prelude, split.linear, split.origins, early)

@@ -29,7 +29,7 @@ from fungrad.programs.analysis import (
 from fungrad.programs.closing import Pruned, Values, batched_program, shared
 from fungrad.programs.effects import given_effects, quiet, returning_effects
 from fungrad.programs.loops.alone import compiled_loop, step_of
-from fungrad.programs.loops.steps import Kinds, Parts, split_step, transposed_step
+from fungrad.programs.loops.steps import Kinds, Parts, Versioned, split_step, transposed_step
 from fungrad.programs.pushing import (
     Moved,
     Pushed,
@@ -51,7 +51,7 @@ PER_STEP = 4
 
 
 @primitive
-class Scan(Pushing, Collecting):
+class Scan(Pushing, Collecting, Versioned):
     """Run `body` once for each row of stacked arrays, handing on the carries.
 
     The operands are constants and initial carries, as many as `counts` says, then stacked arrays of
@@ -67,11 +67,17 @@ class Scan(Pushing, Collecting):
     reverse: bool
     tangent: bool = False
     stepwise: bool = False
+    versions: tuple[int, ...] = ()
 
     def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
         of_step = [tangent_type(t) for t in self.body.expr.output_types]
         k = self.counts[1]
         return (*of_step[:k], *map(self._stacked, of_step[k:]))
+
+    def with_versions(self, flags: Sequence[bool]) -> Scan:
+        types = self.body.expr.input_types
+        versions = tuple([i for i in range(self.counts[0]) if flags[i] and types[i].shape])
+        return self if versions == self.versions else self.replaced(versions=versions)
 
     def _stacked(self, row: ArrayType) -> ArrayType:
         """Return the type of an array of rows."""
@@ -196,17 +202,16 @@ class Scan(Pushing, Collecting):
 
     def _residuals(self, operands: Values, moving: list[int], alive: list[int]) -> Parts | None:
         """Run a loop that stacks the residuals of each step; None if they are too large."""
-        c, k = self.counts
         if not self.length:  # nothing of the body may be computed, not even of the constants alone
             return None
-        split = split_step(self.body, moving, alive, c, k)
+        split = split_step(self.body, moving, alive, self.counts, self.length, self.versions)
         if split is None:
             return None
         outputs = len(self.body.expr.outputs)
         body, prelude, linear, origins = split
-        computed = self.replaced(body=body)(*operands)
+        computed = self.replaced(body=body, versions=())(*operands)
         results, stacked = computed[:outputs], computed[outputs:]
-        values = {"constant": operands, "before": prelude(*operands[:c])}
+        values = {"constant": operands, "before": prelude(*operands[: self.counts[0]])}
         by_row = {"row": operands, "stacked": stacked}
         return Parts(
             results,

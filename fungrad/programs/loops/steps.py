@@ -11,6 +11,7 @@ from fungrad.compile.lower import Program
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import Expr
+from fungrad.core.primitive import Primitive
 from fungrad.core.trace import record_expr
 from fungrad.core.types import tangent_type
 from fungrad.primitives.elementwise import Cast
@@ -56,15 +57,48 @@ class Split(NamedTuple):
     origins: tuple[tuple[str, int], ...]
 
 
+class Versioned(Primitive):
+    """A loop that knows which of its constants are versions of an array that an outer loop updates.
+
+    The outer loop would keep each version of the array for its derivative, so the inner one keeps the elements that it reads.
+    """
+
+    def with_versions(self, flags: Sequence[bool]) -> Primitive:
+        """Return the loop. Its constants among the operands with these flags are versions."""
+        raise NotImplementedError
+
+
+@memoized
+def with_versions(body: Program, c: int, k: int, versions: Sequence[int]) -> Program:
+    """Return the step. Its loops know which of their constants depend on its carries or `versions`."""
+    expr = body.expr
+    varies = _varying(expr, [expr.inputs[i] for i in (*range(c, c + k), *versions)])
+    equations = [
+        e._replace(primitive=e.primitive.with_versions([v in varies for v in e.inputs]))
+        if isinstance(e.primitive, Versioned)
+        else e
+        for e in expr.equations
+    ]
+    if all(e.primitive is old.primitive for e, old in zip(equations, expr.equations, strict=True)):
+        return body
+    return Program(dataclasses.replace(expr, equations=tuple(equations)))
+
+
 @memoized
 def split_step(
-    body: Program, moving: Sequence[int], alive: Sequence[int], c: int, k: int
+    body: Program,
+    moving: Sequence[int],
+    alive: Sequence[int],
+    counts: tuple[int, int],
+    length: int,
+    versions: Sequence[int],
 ) -> Split | None:
     """Return the step in two; None if the residuals of a step are larger than `KEEP_BELOW` allows."""
-    forward, linear, moved = linearize_expr(body.expr, moving)
+    c, k = counts
+    forward, linear, moved = linearize_expr(with_versions(body, c, k, versions).expr, moving)
     n = len(body.expr.outputs)
     expr = Program(forward).expr
-    again = _again(expr, expr.outputs[n:], c, k)
+    again = _cheaper(expr, expr.outputs[n:], counts, length, versions)
     inputs = {v: i for i, v in enumerate(expr.inputs)}
     varies = _varying(expr, expr.inputs[c:])
     stacked: dict[int, int] = {}
@@ -107,18 +141,42 @@ def split_step(
     )
 
 
-def _again(expr: Expr, residuals: Sequence[int], c: int, k: int) -> Expr:
+def _cheaper(
+    expr: Expr,
+    residuals: Sequence[int],
+    counts: tuple[int, int],
+    length: int,
+    versions: Sequence[int],
+) -> Expr:
+    """Return the program of the residuals that are computed again, elements of `versions` or not.
+
+    To compute these again takes the versions, which other loops may need too. To keep them takes elements of all steps: that is
+    chosen where it takes at most half as many bytes.
+    """
+    again, alone = [_again(expr, residuals, counts, left_out) for left_out in ((), versions)]
+    arrays = {expr.inputs[i] for i in versions}.difference(residuals).intersection(again.inputs)
+    elements = set(again.outputs).difference(alone.outputs)
+    whole, apart = [sum(expr.types[v].nbytes for v in some) for some in (arrays, elements)]
+    return alone if 2 * length * apart <= whole else again
+
+
+def _again(
+    expr: Expr, residuals: Sequence[int], counts: tuple[int, int], left_out: Sequence[int]
+) -> Expr:
     """Return the program of the residuals that are cheaper to compute again than to keep.
 
-    They are integers such as indices, and elements that are taken or arranged anew, of constants and rows alone.
+    They are integers such as indices, and elements that are taken or arranged anew, of constants (except those
+    `left_out`) and rows alone.
     """
+    c, k = counts
     still = {*expr.constants, *expr.inputs[:c], *expr.inputs[c + k :]}
+    still -= {expr.inputs[i] for i in left_out}
     cheap: set[int] = set()
     for primitive, inputs, outputs in expr.equations:
         whole = all(expr.types[v].dtype.kind in "biu" for v in (*inputs, *outputs))
         safe = isinstance(primitive, Cast) or bool(primitive.total) or not primitive.warns
-        counts = isinstance(primitive, Elementwise) and whole and safe
-        if (counts or primitive.takes_elements or primitive.rearranges) and still.issuperset(
+        integers = isinstance(primitive, Elementwise) and whole and safe
+        if (integers or primitive.takes_elements or primitive.rearranges) and still.issuperset(
             inputs
         ):
             still.update(outputs)
