@@ -1,4 +1,7 @@
-"""The table of docs/python.md: what becomes of each construct of Python's under each transform, looked up in what was recorded."""
+"""The table of docs/python.md: what becomes of each construct of Python's under each transform, looked up in what was recorded.
+
+``python -m tests.reading.test_constructs`` writes the table.
+"""
 
 import collections
 import functools
@@ -15,16 +18,17 @@ from fungrad.programs.loops.independent import at_once
 from fungrad.reading import read
 
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"
+START, END = "<!-- table -->\n", "<!-- end of table -->\n"
 
-PYTHON = "Python's way on the value"
-CHOICE = "a choice in the program"
-LOOP = "a loop in the program"
-AT_ONCE = "all rounds at once"
-GUARD = "a guard: one program for each answer"
-PARTED = "calls are parted"
+PYTHON = "Python's path"
+CHOICE = "a branch"
+LOOP = "a loop"
+AT_ONCE = "all at once"
+GUARD = "a guard"
+SPLIT = "a split batch"
 UNROLLED = "unrolled"
-STEP = "steps of the program"
-RAISED = "raised for the calls in which it fails"
+STEP = "recorded"
+RAISED = "raised for the elements in which it fails"
 
 COLUMNS = {
     "grad": lambda f: lambda xs: [fg.grad(f)(x) for x in xs],
@@ -37,7 +41,7 @@ COLUMNS = {
 WAYS = (PYTHON, CHOICE, CHOICE, CHOICE)
 """The cells of what is decided by one condition."""
 
-ASKED = (PYTHON, GUARD, PARTED, GUARD)
+ASKED = (PYTHON, GUARD, SPLIT, GUARD)
 """The cells of what no program can stand for: Python needs the value."""
 
 
@@ -410,7 +414,7 @@ ROWS = (
     ("`for j in range(i)` in a loop over `i`", triangular, (1.0, 2.0), (LOOP,) * 4),
     ("`for i in range(int(x))`", as_often_as_computed, (1.23, 2.23), (AT_ONCE, LOOP, LOOP, GUARD)),
     ("`with np.errstate(...)` in a loop", quietly, (1.0, 2.0), (AT_ONCE,) * 4),
-    ("`for` of a few rounds", short, (1.0, 2.0), (UNROLLED,) * 4),
+    ("`for` of a few iterations", short, (1.0, 2.0), (UNROLLED,) * 4),
     ("`while x < 100`", repeated, (2.0, 20.0), (PYTHON, LOOP, LOOP, GUARD)),
     ("comprehension", comprehended, (1.0, 2.0), (AT_ONCE,) * 4),
     ("`[a if v > 1 else b for v in ...]`", chosen_in_comprehension, (1.0, 2.0), (LOOP,) * 4),
@@ -482,7 +486,7 @@ def words_of(runs, column):
     names = sum([names for names, _ in runs], collections.Counter())
     once = len(runs) == 1 or column == "grad"  # which traces each call
     if not once:
-        return GUARD if column.startswith("jit") else PARTED
+        return GUARD if column.startswith("jit") else SPLIT
     if names["scan"] or names["while"] or names["counted"]:
         return LOOP
     if names["at once"]:
@@ -526,12 +530,26 @@ def expected(function, x, column):
 
 
 def table():
-    """Return the table as the page has it."""
+    """Return the table as the page has it: a row for all constructs with the same cells, guarded ones first."""
+    groups = collections.defaultdict(list)
+    for construct, _, _, cells in ROWS:
+        groups[cells].append(construct)
+    ordered = sorted(groups, key=lambda cells: (GUARD not in cells, UNROLLED not in cells))
     lines = [("in the function", *[f"`{column}`" for column in COLUMNS])]
     lines += [("---",) * len(lines[0])]
-    lines += [(construct, *cells) for construct, _, _, cells in ROWS]
+    lines += [("<br>".join(groups[cells]), *cells) for cells in ordered]
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
+def written():
+    """Return the page with the table in its place."""
+    before, rest = PAGE.read_text("utf-8").split(START)
+    return before + START + table() + rest[rest.index(END) :]
+
+
 def test_page_has_the_table():
-    assert table() in PAGE.read_text("utf-8")
+    assert PAGE.read_text("utf-8") == written(), "python -m tests.reading.test_constructs"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(written(), "utf-8")
