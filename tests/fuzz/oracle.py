@@ -23,7 +23,7 @@ from tests.fuzz.pure_python import fungrad_names, python_names
 
 STEP = 1e-5
 DIFFERENT = re.compile(r"einsum|convolve|correlate|\*\* -?\d|\d \*\*|norm|i0\(|vander|poly| @ ")
-"""What `docs/derivatives.md` lists: there jit rounds in another way."""
+"""What `docs/dtypes.md` lists: there jit rounds in another way."""
 LANES = 3
 
 

@@ -1,4 +1,4 @@
-"""Compiled and plain calls give the same bits, except where docs/derivatives.md says that they round otherwise."""
+"""Compiled and plain calls give the same bits, except where docs/dtypes.md says that they round otherwise."""
 
 import numpy as np
 import pytest
