@@ -38,7 +38,7 @@ class Repeat(NamedTuple):
 
 
 class Until(NamedTuple):
-    """A body, until a condition fails.
+    """A body, until a condition fails, or for `most` rounds, if that is known.
 
     The operands are as many constants of the condition and of the body as `counts` says, then carries.
     """
@@ -46,6 +46,7 @@ class Until(NamedTuple):
     counts: tuple[int, int]
     condition: Expr
     body: Expr
+    most: int | None = None
 
 
 ControlFlow: TypeAlias = Choice | Repeat | Until

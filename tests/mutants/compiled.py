@@ -6,6 +6,22 @@ from tests.mutants.row import Mutant
 
 MUTANTS = (
     Mutant(
+        "index-one-beyond-is-proven",
+        "fungrad/compile/kernels/bounds.py",
+        "        return least is not None and most is not None and least >= 0 and most <= last\n",
+        "        return least is not None and most is not None and least >= 0 and most <= last + 1\n",
+        "an index one beyond the end of an array counts as inside, and other memory is read",
+        ("tests/compile/test_bounds.py::test_indices_that_are_inside_and_others",),
+    ),
+    Mutant(
+        "counter-bounded-by-its-count",
+        "fungrad/compile/kernels/bounds.py",
+        "large = plus(goes_on.large, Form(1 + goes_on.small.first), -1)",
+        "large = plus(goes_on.large, Form(2 + goes_on.small.first), -1)",
+        "the number of a round counts as less than it can be, so an index outside is not looked at",
+        ("tests/compile/test_bounds.py::test_indices_that_are_inside_and_others",),
+    ),
+    Mutant(
         "kernel-key-without-processor",
         "fungrad/compile/targets/host.py",
         "    return *versions, target(), MACHINE, PASSES\n",

@@ -21,6 +21,9 @@ class Function(Places):
     def __init__(self, called: str) -> None:
         super().__init__(called)
         self.lapacks: set[str] = set()  # functions of LAPACK that are called
+        self.proven = (
+            False  # whether the indices of the step that is written are inside of its array
+        )
 
     def lapack(self, name: str, pointers: Sequence[str]) -> None:
         """Call a function of LAPACK."""
@@ -47,6 +50,8 @@ class Function(Places):
 
     def within(self, index: str, length: int) -> str:
         """Return an index counted from the end if it is negative; fail if it is out of range."""
+        if self.proven:
+            return index
         negative = self.emit(f"icmp slt i64 {index}, 0")
         shifted = self.emit(f"add i64 {index}, {length}")
         wrapped = self.emit(f"select i1 {negative}, i64 {shifted}, i64 {index}")

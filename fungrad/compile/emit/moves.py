@@ -45,6 +45,10 @@ def _dynamic(to: Function, op: Any, x: Place, starts: Sequence[Place]) -> Place:
     terms, shape = [], list(x.type.shape)
     for axis, size, limit, start in zip(op.axes, op.sizes, op.limits, starts, strict=True):
         i = to.integer(start)
+        shape[axis] = size
+        if to.proven:
+            terms.append((i, x.strides[axis]))
+            continue
         if start.type.dtype == np.uint64:  # which may be beyond what has a sign
             beyond = to.emit(f"icmp slt i64 {i}, 0")
             i = to.emit(f"select i1 {beyond}, i64 {limit}, i64 {i}")
@@ -53,7 +57,6 @@ def _dynamic(to: Function, op: Any, x: Place, starts: Sequence[Place]) -> Place:
             shifted = to.emit(f"add i64 {i}, {size + limit}")
             i = to.emit(f"select i1 {negative}, i64 {shifted}, i64 {i}")
         terms.append((to.clamped(i, limit), x.strides[axis]))
-        shape[axis] = size
     kept = [a for a in range(len(shape)) if a not in op.dropped]
     strides = tuple([x.strides[a] for a in kept])
     return to.part(x, to.offset(terms), tuple([shape[a] for a in kept]), strides)

@@ -11,6 +11,7 @@ import numpy as np
 from fungrad.compile.emit.assembly import Assembly
 from fungrad.compile.emit.types import literal, scalar_type, splat, vector_type
 from fungrad.compile.kernels.access import in_order
+from fungrad.compile.kernels.bounds import Even, evenly
 from fungrad.compile.kernels.operations import DType, NotScalar, computed_in
 from fungrad.compile.kernels.scalar import Scalar, Scalars
 from fungrad.compile.kernels.stored import Stored
@@ -85,6 +86,7 @@ class Places(Assembly):
         self.definitions: list[str] = []  # beside the function
         self.stack = 0
         self.workspace = 0  # bytes of memory that is to be allocated
+        self.counting: dict[str, Even] = {}  # by pointer, arrays of evenly spaced integers
 
     # Memory
 
@@ -126,6 +128,8 @@ class Places(Assembly):
         text = numbers if not x.ndim else f"[{x.size} x {one}] [{numbers}]"
         self.definitions.append(f"@{name} = private constant {text}, align 64")
         type_ = ArrayType(x.shape, np.asarray(value).dtype)
+        if (even := evenly(value)) is not None:
+            self.counting[f"@{name}"] = even
         return Place(f"@{name}", type_, in_order(x.shape), f"@{name}")
 
     def part(self, place: Place, offset: str, shape: Shape, strides: tuple[int, ...]) -> Place:
@@ -144,7 +148,11 @@ class Places(Assembly):
         return self.part(place, "0", shape, strides)
 
     def row(self, place: Place, index: str) -> Place:
-        """Return the place of a row."""
+        """Return the place of a row. A number that counts is computed, so that LLVM knows where it leads."""
+        if (even := self.counting.get(place.pointer)) is not None:
+            number = self.new(place.type.update(shape=()))
+            self.store(number, self.offset([(index, even.step), ("1", even.first)]))
+            return number
         offset = self.offset([(index, place.strides[0])])
         return self.part(place, offset, place.type.shape[1:], place.strides[1:])
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from fungrad.compile.emit.carries import Handed
@@ -21,6 +21,8 @@ from fungrad.compile.emit.llvm_prelude import INTERRUPTED
 from fungrad.compile.emit.moves import padded
 from fungrad.compile.emit.places import Place, Unsupported
 from fungrad.compile.emit.writer import KernelText, Written
+from fungrad.compile.flow import Until
+from fungrad.compile.kernels.bounds import proven_inside
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.kernel import Kernel
 from fungrad.compile.kernels.routine import calls
@@ -46,6 +48,8 @@ from fungrad.primitives.slices import Pad
 
 CHECKED = 1 << 20
 """Lines of LLVM's that are run, about, until somebody looks whether the user wants to interrupt."""
+SHORT = CHECKED >> 4
+"""Lines that all rounds of a loop are, at most, if the loop around it counts them: nobody looks within it."""
 
 IN_REGISTERS = 1 << 6
 """Bytes of a result up to which it is computed on the stack, in registers, and written at the end."""
@@ -60,6 +64,10 @@ class RoutineWriter(Function):
         self.labels = 0
         self.parts = 1
         self.room = ALL_SPILLED  # on the stack, for what kernels keep
+        self.inside = proven_inside(steps)
+        self.uncounted = (
+            0  # lines that short loops run in the round that is written, beside those of one round
+        )
 
     def written(self) -> Written:
         """Return the function, but for how many parts one call runs."""
@@ -146,11 +154,18 @@ class RoutineWriter(Function):
         self.do("br label %abort")
         self.label(good)
 
-    def _tick(self, since: int) -> None:
-        """Look from time to time for an interrupt; lines `since` a number are a round of the loop."""
-        cost = len(self.lines) - since
-        before = self.emit("load i64, ptr %ticks")
-        now = self.emit(f"add i64 {before}, {cost}")
+    @contextlib.contextmanager
+    def _round(self, most: int | None) -> Iterator[None]:
+        """Write a round of a loop of `most` rounds, if that is known, and look from time to time for an interrupt."""
+        since, before, self.uncounted = len(self.lines), self.uncounted, 0
+        yield
+        cost = len(self.lines) - since + self.uncounted
+        self.uncounted = before
+        if most is not None and cost * most <= SHORT:
+            self.uncounted += cost * most
+            return
+        seen = self.emit("load i64, ptr %ticks")
+        now = self.emit(f"add i64 {seen}, {cost}")
         self.do(f"store i64 {now}, ptr %ticks")
         due = self.emit(f"icmp ugt i64 {now}, {CHECKED}")
         look, on = self.fresh("look"), self.fresh("on")
@@ -203,6 +218,7 @@ class RoutineWriter(Function):
     def _operation(self, step: Operation, frame: Frame) -> None:
         registers = frame.registers
         operands = [self._operand(x, registers) for x in step.operands]
+        self.proven = id(step) in self.inside
         match step:
             case Assign():
                 target = operands[0]
@@ -329,8 +345,7 @@ class RoutineWriter(Function):
             [registers[v] for v in group] for group in (step.constants, step.taken, step.filled)
         ]
         handed = Handed(self, [registers[v] for v in step.carries], step.body, len(constants))
-        since = len(self.lines)
-        with self.loop(rows.rounds) as i:
+        with self.loop(rows.rounds) as i, self._round(rows.rounds):
             place = self.offset([(i, -1 if rows.reverse else 1)])
             first = rows.stop - 1 if rows.reverse else rows.start
             place = self.emit(f"add i64 {place}, {first}")
@@ -344,7 +359,6 @@ class RoutineWriter(Function):
                 if target != x:
                     self.move(target, x)
             handed.on(returned[: len(carries)])
-            self._tick(since)
         registers |= dict(zip(step.carries, handed.last(), strict=True))
 
     def _while(self, step: While, registers: Registers) -> None:
@@ -364,10 +378,10 @@ class RoutineWriter(Function):
         self.label(enter)
         constants += self._run(step.before, constants, {})
         self.go(body)
-        since = len(self.lines)
-        carries, wanted = handed.now()
-        handed.on(self._run(step.body, [*constants, *carries], wanted))
-        self._tick(since)
+        flow = step.primitive.control_flow
+        with self._round(flow.most if isinstance(flow, Until) else None):
+            carries, wanted = handed.now()
+            handed.on(self._run(step.body, [*constants, *carries], wanted))
         test(body)
         self.label(end)
         registers |= dict(zip(step.carries, handed.last(), strict=True))

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fungrad.compile.flow import Choice, ControlFlow, Repeat, Until, runs_python
+from fungrad.compile.kernels.bounds import evenly
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.meaning import is_of_elements, work_of
 from fungrad.compile.kernels.operations import DTYPES
@@ -46,6 +47,8 @@ OTHERS = 1 << 5
 """Operations that an equation counts as which is not elementwise."""
 MOST = 1 << 9
 """How many arrays a routine may take and give."""
+COUNTED = 1 << 13
+"""Most bytes of evenly spaced integers that are part of a routine."""
 FEWEST = 2
 """How many calls are worth a routine."""
 
@@ -263,11 +266,14 @@ class _Outliner:
         """Return the inputs and constants of a program of some equations."""
         made = {v for e in equations for v in e.outputs}
         read = dict.fromkeys(v for e in equations for v in e.inputs if v not in made)
-        known = {v: self.expr.constants[v] for v in read if self._is_number(v)}
+        known = {v: self.expr.constants[v] for v in read if self._is_known(v)}
         return {"inputs": tuple([v for v in read if v not in known]), "constants": known}
 
-    def _is_number(self, v: int) -> bool:
-        return v in self.expr.constants and not self.expr.types[v].shape
+    def _is_known(self, v: int) -> bool:
+        """Whether a constant is part of a routine: a number, or numbers that count the rounds of a loop."""
+        x = self.expr.constants.get(v)
+        short = self.expr.types[v].nbytes <= COUNTED
+        return x is not None and (not np.ndim(x) or (short and evenly(x) is not None))
 
 
 def accumulating(expr: Expr) -> set[int]:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fungrad.compile.flow import Until
 from fungrad.compile.lower import Program
 from fungrad.core.primitive import Linear, primitive
 from fungrad.core.trace import record_expr
@@ -57,6 +58,10 @@ class Counted(While, Collecting, Versioned):
         types = self.body.expr.input_types
         versions = tuple([i for i in self._places[0] if flags[1 + i] and types[i].shape])
         return self if versions == self.versions else self.replaced(versions=versions)
+
+    @property
+    def control_flow(self) -> Until:
+        return super().control_flow._replace(most=self.length)
 
     def push_apart(
         self, operands: Values, tangents: Values, known: Values | None, moved: Moved
