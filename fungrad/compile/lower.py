@@ -76,7 +76,8 @@ class Program(Keeper):
         self.borrowed = tuple(borrowed)
         self._ran = at_once
         self._jitted = jitted
-        self._compiled: dict[ModuleType, Callable[..., list[Any]]] = {}
+        self.functions: dict[ModuleType | None, Callable[..., list[Any]]] = {}
+        """The compiled functions, by the library of their arrays."""
         self._tiers: dict[ModuleType, Tier] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -87,7 +88,7 @@ class Program(Keeper):
         """Return the outputs for `arguments`, arrays or tracers, one for each input."""
         xp: ModuleType = np
         if _COMMON.issuperset(map(type, arguments)):
-            if (function := self._compiled.get(xp)) and not settings.get().observed:
+            if (function := self.functions.get(xp)) and not settings.get().observed:
                 return function(*arguments)
         else:
             for x in arguments:
@@ -106,18 +107,13 @@ class Program(Keeper):
 
     def function(self, xp: ModuleType) -> Callable[..., list[Any]]:
         """Return the function to run now on arrays of the library `xp`; the first run may be evaluation."""
-        function = self._compiled.get(xp)
+        function = self.functions.get(xp)
         if function is None:
             if self._ran or self.axis_names or not target_of(xp).takes_scalars:
                 return self._compiled_for(xp)
             self._ran = True
             function = evaluator(without_dead_code(self.given))  # which may warn, or fail
         return function
-
-    @cached_property
-    def on_numpy(self) -> Callable[..., list[Any]]:
-        """The compiled function of NumPy arrays, whatever the settings are."""
-        return self._compiled_for(np)
 
     @cached_property
     def expr(self) -> Expr:
@@ -182,10 +178,10 @@ class Program(Keeper):
 
     def _compiled_for(self, xp: ModuleType) -> Callable[..., list[Any]]:
         # Without a lock: threads that come at once may each compile, and go on with what was done first.
-        function = self._compiled.get(xp)
+        function = self.functions.get(xp)
         if function is None:
             with Span("compile", self.label):
-                function = self._compiled.setdefault(xp, self._compile(xp))
+                function = self.functions.setdefault(xp, self._compile(xp))
         return function
 
     def _compile(self, xp: ModuleType) -> Callable[..., list[Any]]:
@@ -270,7 +266,7 @@ class Program(Keeper):
     @property
     def is_compiled(self) -> bool:
         """Whether it has been compiled for NumPy's arrays."""
-        return np in self._compiled
+        return np in self.functions
 
     @property
     def decisions(self) -> list[str]:

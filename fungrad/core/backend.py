@@ -115,6 +115,12 @@ def on_host(operands: Sequence[Any]) -> bool:
     return target_of(namespace(operands)).on_host
 
 
+def device_library(operands: Sequence[Any]) -> ModuleType | None:
+    """Return the library of a device that all operands, one or more, are arrays of; None if they are not."""
+    cupy = sys.modules.get("cupy")
+    return cupy if {getattr(cupy, "ndarray", None)} == set(map(type, operands)) else None
+
+
 _NUMPYS = frozenset([np.ndarray, np.float64, np.float32, np.int64, np.bool_, float, int, bool])
 """The commonest classes of arrays and numbers that are not CuPy's."""
 

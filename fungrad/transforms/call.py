@@ -169,7 +169,8 @@ def as_operand(x: Any, recorded: bool = False) -> Any:
         ) from None
 
 
-_OPERANDS = frozenset([np.ndarray, np.float64, np.float32, np.int64, np.int32, np.bool_, Tracer])
+ARRAYS = frozenset([np.ndarray, np.float64, np.float32, np.int64, np.int32, np.bool_])
+_OPERANDS = ARRAYS | {Tracer}
 
 
 def as_operands(leaves: Sequence[Any]) -> Sequence[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import weakref
 from collections.abc import Callable, Hashable, Sequence
 from types import ModuleType
@@ -21,12 +20,10 @@ from fungrad.core.nesting import stage
 from fungrad.core.primitive import bind
 from fungrad.core.tracer import Tracer, current_trace, innermost_trace
 from fungrad.transforms.argnums import strongly
-from fungrad.transforms.call import as_operand, weakly_typed
+from fungrad.transforms.call import weakly_typed
 from fungrad.transforms.called import Call
 from fungrad.transforms.donation import may_overwrite
 from fungrad.transforms.explain import Signature
-
-_TRACERS = frozenset([Tracer])
 
 
 class Entry:
@@ -66,10 +63,12 @@ class Entry:
         self.call = Call(name, self.program)
         self.single = structure is tree.LEAF
         self.effect = self.program.effect
+        self.special = bool(captured or donated or self.effect)
         weak = settings.get().jax_types and any(t.weak for t in flat.output_types)
         self.weak = (
             flat.output_types if weak else None
         )  # of JAX's results the dtypes may give way, too
+        self.plain = self.single and not weak
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the traced program; it is compiled anew where it is loaded."""
@@ -77,43 +76,40 @@ class Entry:
         signature = self.signature._replace(static=tuple(strongly(self.signature.static)))
         return Entry, (*parts, self.donated), {"signature": signature, "layouts": self.layouts}
 
-    def run(self, leaves: Sequence[Any], inlined: bool) -> Any:
-        """Return the results for the leaves of the arguments."""
-        traced = self.captured or not _TRACERS.isdisjoint(map(type, leaves))
+    def run(self, leaves: Sequence[Any], inlined: bool, library: ModuleType | None = None) -> Any:
+        """Return the results for the leaves of the arguments, all arrays of `library` if it is given."""
+        if library is None and Tracer in map(type, leaves):
+            return self._recorded(leaves, inlined, True)
+        run: Callable[..., Any] = self.program.functions.get(library) or self.program
+        if self.special or current_trace.get() is not None:
+            if self.captured or (self.effect and innermost_trace() is not None):
+                return self._recorded(leaves, inlined, bool(self.captured))
+            if (trace := stage()) is not None:
+                return self._together(trace.record(self.call, leaves))
+            if self.donating is not None and may_overwrite(leaves, self.donated):
+                run = self.donating
+        outs = run(*leaves)
+        return outs[0] if self.plain else self.finished(outs)
+
+    def _recorded(self, leaves: Sequence[Any], inlined: bool, traced: bool) -> Any:
+        """Return the results of a call that another trace records; `traced` ones depend on its tracers."""
         if traced and self.by_python is not None:
             return self.by_python(leaves)
-        if traced or (self.effect and innermost_trace() is not None):
-            operands = [*self.captured, *[as_operand(x) for x in leaves]]
-            if traced:  # Python numbers are weak in the program, so they are where it is recorded
-                weak = [False] * len(self.captured) + [t.weak for t in self.in_types]
-                operands = [
-                    x.item() if w and isinstance(x, np.generic) else x
-                    for x, w in zip(operands, weak, strict=True)
-                ]
-            if inlined or self.program.axis_names:
-                outs: Sequence[Any] = evaluate(self.program.expr, operands)
-            else:
-                outs = bind(self.call, operands)
-        elif current_trace.get() is not None and (trace := stage()) is not None:
-            outs = trace.record(self.call, [as_operand(x) for x in leaves])
-        else:
-            overwrites = self.donating is not None and may_overwrite(leaves, self.donated)
-            program = self.donating if overwrites else self.program
-            return self.finished(program(*leaves))  # type: ignore[misc]
-        return outs[0] if self.single else tree.unflatten(self.structure, outs)
+        if traced:  # Python numbers are weak in the program, so they are where it is recorded
+            leaves = [
+                x.item() if t.weak and isinstance(x, np.generic) else x
+                for x, t in zip(leaves, self.in_types, strict=True)
+            ]
+        if inlined or self.program.axis_names:
+            return self._together(evaluate(self.program.expr, [*self.captured, *leaves]))
+        return self._together(bind(self.call, [*self.captured, *leaves]))
 
     def finished(self, outs: Sequence[Any]) -> Any:
         """Return the program's results as the function returns them."""
-        if self.weak is not None:
-            outs = weakly_typed(outs, self.weak)
+        return self._together(outs if self.weak is None else weakly_typed(outs, self.weak))
+
+    def _together(self, outs: Sequence[Any]) -> Any:
         return outs[0] if self.single else tree.unflatten(self.structure, outs)
-
-
-def device_library(operands: Sequence[Any]) -> ModuleType | None:
-    """Return the library of a device that all operands are arrays of; None if they are not."""
-    cupy = sys.modules.get("cupy")
-    array = getattr(cupy, "ndarray", None)
-    return cupy if array is not None and {array}.issuperset(map(type, operands)) else None
 
 
 class NotToBeCached(Exception):
@@ -124,19 +120,10 @@ class NotToBeCached(Exception):
 
 
 class Programs(LRUCache[Any]):
-    """Compiled programs of a function, by the types of its arguments.
+    """Compiled programs of a function, by the types of its arguments."""
 
-    Parameters
-    ----------
-    maxsize
-        How many to keep.
-    plain
-        Whether arrays and numbers find their program by their types alone.
-    """
-
-    def __init__(self, maxsize: int, plain: bool = True) -> None:
+    def __init__(self, maxsize: int) -> None:
         super().__init__(maxsize)
-        self.plain = plain
         self.traced = 0  # how many programs have been made
 
 

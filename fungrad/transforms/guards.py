@@ -14,7 +14,6 @@ from collections.abc import Hashable, Sequence
 from typing import Any, TypeAlias
 
 from fungrad.compile.lower import Program
-from fungrad.core import tree
 from fungrad.core.config import settings
 from fungrad.core.layout import Layout, layout_of
 from fungrad.core.nesting import stage
@@ -55,9 +54,9 @@ class Variant(Entry):
         Parts | None
     )  # None if it cannot be run again: it has effects, or has drawn random numbers
 
-    def run(self, leaves: Sequence[Any], inlined: bool) -> Any:
+    def run(self, leaves: Sequence[Any], inlined: bool, _: Any = None) -> Any:
         """Return the results for leaves of arguments; other values lead to another variant."""
-        return self.owner.run(leaves, inlined, self)
+        return self.owner.run(leaves, inlined, first=self)
 
     def tried(self, leaves: Sequence[Any], checked: bool = True) -> Any:
         """Return the results, or that a guard has `Failed`; nothing is `checked` of arguments it was made for."""
@@ -74,11 +73,7 @@ class Guarded:
     variants, except for those that threads add at once.
     """
 
-    single = True  # of the results of `on_numpy`, which are in their structure already
-    structure = tree.LEAF
-    effect = False
     layouts: tuple[Layout, ...] | None = None
-    weak = None
 
     def __init__(self, making: Making) -> None:
         self.making = making
@@ -97,17 +92,15 @@ class Guarded:
 
     @property
     def program(self) -> Guarded:
-        """The object that runs calls: itself."""
+        """The object that is compiled: itself."""
         return self
-
-    def on_numpy(self, *leaves: Any) -> list[Any]:
-        """Return the results for arrays of NumPy, as the only item of a list."""
-        return [self.run(leaves, False)]
 
     def compiled(self) -> None:
         """Do nothing: variants are compiled as they come."""
 
-    def run(self, leaves: Sequence[Any], inlined: bool, first: Variant | None = None) -> Any:
+    def run(
+        self, leaves: Sequence[Any], inlined: bool, _: Any = None, first: Variant | None = None
+    ) -> Any:
         """Return the results for leaves of arguments, trying `first`, or else the last call's variant, first."""
         if not settings.get().reading:
             return self._unguarded(leaves).run(leaves, inlined)

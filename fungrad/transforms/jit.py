@@ -6,40 +6,35 @@ import contextvars
 import functools
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, Unpack, cast, overload
+from typing import Any, Unpack, overload
 
 import numpy as np
 
 from fungrad.core import tree
 from fungrad.core.axes import open_axes, open_sizes
-from fungrad.core.backend import on_host
+from fungrad.core.backend import device_library, on_host
 from fungrad.core.cache import CacheInfo
 from fungrad.core.cached import as_html, cached_property
 from fungrad.core.config import settings
 from fungrad.core.errors import Again, put_in_order
 from fungrad.core.layout import Layout, layout_of
 from fungrad.core.observing import Span
-from fungrad.core.reading import tell
+from fungrad.core.reading import listener
 from fungrad.core.snapshot import native
 from fungrad.core.state import put_back
 from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.transformed import Portable, resemble
-from fungrad.core.types import native_type, quick_type
+from fungrad.core.types import PYTHON_SCALARS, native_type, quick_type, type_of
 from fungrad.transforms.argnums import (
     chosen_arguments,
     exactly,
     parameters_of,
     weakly,
 )
-from fungrad.transforms.argument_errors import not_hashable
-from fungrad.transforms.call import (
-    argument_types,
-    as_operands,
-    check_callable,
-    name_of,
-)
+from fungrad.transforms.argument_errors import no_type, not_hashable
+from fungrad.transforms.call import ARRAYS, as_operands, check_callable, name_of, narrowed_types
 from fungrad.transforms.donation import donated_leaves
-from fungrad.transforms.entry import Entry, NotToBeCached, Programs, device_library, forget
+from fungrad.transforms.entry import Entry, NotToBeCached, Programs, forget
 from fungrad.transforms.explain import log_miss
 from fungrad.transforms.guards import Guarded
 from fungrad.transforms.lowered import Lowered
@@ -47,7 +42,7 @@ from fungrad.transforms.making import Making, refused
 from fungrad.transforms.retraces import note_trace
 from fungrad.transforms.signatures import JitOptions, JittedFunction, MoreJitOptions, P, R
 
-QUICK_TYPES = frozenset([np.ndarray, np.float64, float])
+FLOAT, FLOAT64 = PYTHON_SCALARS[float], type_of(np.float64())
 
 CACHE_SIZE = 256
 """Programs kept for each jitted function."""
@@ -76,7 +71,8 @@ class Jitted(Portable):
         self._donate_argnums, self._donate_argnames = donated = donate_argnums, donate_argnames
         self._inline = inline
         self._options = (*static, *donated, inline)
-        self.programs = Programs(CACHE_SIZE, not (any(static) or any(donated)))
+        self._some_static = any(static)
+        self.programs = Programs(CACHE_SIZE)
 
     def recipe(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return type(self), (self._fun, *self._options)
@@ -89,30 +85,34 @@ class Jitted(Portable):
         """Run on the arguments, compiled for their structure, shapes and dtypes."""
         before = contextvars.copy_context()
         try:
-            chosen, kept = settings.get(), self.programs
-            if kept.plain and chosen.direct and not kwargs and not open_axes():
-                # The commonest calls, of one array and of several, by the shortest way.
-                leaf = (tree.LEAF, chosen.programs) if chosen.programs else tree.LEAF
-                x = args[0] if len(args) == 1 else None
-                if type(x) in QUICK_TYPES:
-                    entry = kept.get((leaf, quick_type(x)))
-                    if entry is not None:
-                        outs = entry.program.on_numpy(x if type(x) is not float else np.float64(x))
-                        return outs[0] if entry.single else tree.unflatten(entry.structure, outs)
-                elif QUICK_TYPES.issuperset(map(type, args)):
-                    entry = kept.get((leaf, tuple(map(quick_type, args))))
-                    if entry is not None:
-                        outs = entry.program.on_numpy(*as_operands(args))
-                        return outs[0] if entry.single else tree.unflatten(entry.structure, outs)
-                elif args and (library := device_library(args)) is not None:
-                    types = tuple([native_type(y.shape, y.dtype) for y in args])
-                    if (entry := kept.get((leaf, types if x is None else types[0]))) is not None:
-                        outs = entry.program.function(library)(*args)
-                        return outs[0] if entry.single else tree.unflatten(entry.structure, outs)
-            if chosen.jit_disabled:
-                return self._fun(*args, **kwargs)
-            entry, leaves = self._entry(args, kwargs)
-            return entry.run(leaves, self._inline)
+            chosen, entry, library = settings.get(), None, None
+            if chosen.direct and not (kwargs or self._some_static or open_axes()):
+                # Nearly all calls are of NumPy's arrays and floats, hence the plain style.
+                types: list[Any] = []
+                leaves: Any = []
+                for x in args:
+                    kind = type(x)
+                    if kind is np.ndarray:
+                        types.append(native_type(x.shape, x.dtype))
+                    elif kind is np.float64:
+                        types.append(FLOAT64)
+                    elif kind is float:
+                        types.append(FLOAT)
+                        x = np.float64(x)
+                    elif library or (library := device_library(args)):
+                        types.append(native_type(x.shape, x.dtype))
+                    else:
+                        break
+                    leaves.append(x)
+                else:
+                    entry = self.programs.get(tuple(types))
+            if entry is None or entry.layouts is not None:
+                if chosen.jit_disabled:
+                    return self._fun(*args, **kwargs)
+                entry, leaves = self._entry(args, kwargs)
+                if chosen.observed or not ARRAYS.issuperset(map(type, leaves)):
+                    return entry.run(leaves, self._inline)
+            return entry.run(leaves, self._inline, library or np)
         except Again:
             put_back(before)
             return self(*args, **kwargs)
@@ -124,26 +124,17 @@ class Jitted(Portable):
     def _entry(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Entry | Guarded, Sequence[Any]]:
-        """Return the compiled program for such arguments, and their leaves."""
-        tell("jitted", self._label)
-        static, dynamic_args, dynamic_kwargs = self._split(args, kwargs)
-        parts = self._taken_apart(static, dynamic_args, dynamic_kwargs)
-        leaves, shape_of_call, order, rebuild = parts
-        positions = None
-        if static:
-            fixed = {where for where, _, _ in static}
-            positions = [i for i in range(len(args)) if i not in fixed]
-        types = argument_types(
-            leaves, dynamic_args, dynamic_kwargs, self._label, positions, native_type
-        )
-        leaves = as_operands(leaves)
+        """Return the program for such arguments, which may be new, and their leaves."""
+        leaves, types, shape = self._taken_apart(args, kwargs)
         chosen = settings.get()
-        if chosen.programs:
-            shape_of_call = (shape_of_call, chosen.programs)
-        one = len(types) == 1 and not static
-        key: Hashable = (shape_of_call, types[0] if one else tuple(types))
-        if open_axes():
-            key = (key, open_sizes())
+        if chosen.narrow and None not in types:
+            types = narrowed_types(types, leaves)
+        types = tuple(types)
+        key: Hashable = types if shape is None else (types, shape)
+        if chosen.programs or open_axes():
+            key = (key, chosen.programs, open_sizes())
+        if (told := listener.get()) is not None:
+            told.jitted(self._label)
         entry = self.programs.get(key)
         if entry is None and None in types:  # some arrays are of another byte order
             return self._entry(*tree.map(native, (args, kwargs)))
@@ -152,52 +143,62 @@ class Jitted(Portable):
             if entry is not None and layouts != entry.layouts:
                 key = (key, layouts)
                 entry = self.programs.get(key)
-        if entry is None:
-
-            def build() -> Entry | Guarded:
-                donated = donated_leaves(args, kwargs, self._options[:2], self._options[2:4])
-                about = (self._fun, self.name, self._label)
-                return self._made(Making(*about, rebuild, static, types, order, donated), layouts)
-
-            if chosen.compiles_logged or chosen.misses_explained or chosen.profiled:
-                build = self._logged(build, leaves)
-            try:
-                entry = self.programs.get_or_build(key, build)
-                for _, _, held in static:
-                    if isinstance(held, weakref.ref):
-                        kept = weakref.ref(self.programs)
-                        weakref.finalize(held(), forget, kept, key).atexit = False
-            except NotToBeCached as caught:
-                entry = caught.entry
-            if entry.effect or entry.layouts is not None or entry.weak is not None:
-                self.programs.plain = False  # the shortest way asks neither whether a trace is open, nor how arrays lie, nor what is weak
-            if entry.layouts not in (None, layouts):  # another thread has built it
-                return self._entry(args, kwargs)
-        if entry.layouts is not None and (trace := innermost_trace()) is not None:
-            trace.facts.reshaped = trace.facts.assigned = True
+            if entry is None:
+                entry = self._new(key, (args, kwargs), leaves, types, shape, layouts)
+                if entry.layouts not in (None, layouts):  # another thread has built it
+                    return self._entry(args, kwargs)
+            if entry.layouts is not None and (trace := innermost_trace()) is not None:
+                trace.facts.reshaped = trace.facts.assigned = True
         return entry, leaves
 
     def _taken_apart(
-        self, static: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Sequence[Any], Hashable, tree.KeyOrder, Callable[[Any], Any]]:
-        """Return leaves of arguments, a key of their structure, the orders of dicts, and the inverse."""
-        if not (static or kwargs) and (tree.are_leaves(args) or device_library(args)):
-            return args, cast(Hashable, tree.LEAF), (), lambda xs: (tuple(xs), {})
-        if not static and not kwargs and len(args) == 1:
-            leaves, structure = tree.flatten(args[0])
-            order = tree.key_order(args)
-            shape: Hashable = (structure, order) if order else structure
-            return leaves, shape, order, lambda xs: ((tree.unflatten(structure, xs),), {})
-        leaves, structure = tree.flatten((args, kwargs))
-        order = self.key_order(args, kwargs)
-        rebuild = functools.partial(tree.unflatten, structure)
-        return leaves, (structure, order, static), order, rebuild
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Sequence[Any], Any, tuple[Any, ...] | None]:
+        """Return leaves and their types, and a key of their structure and of static arguments; None for leaves alone."""
+        static: tuple[Any, ...] = ()
+        some, others, shape = args, kwargs, None
+        if self._some_static:
+            static, some, others = self._split(args, kwargs)
+        leaves: Sequence[Any] = args
+        if kwargs or static or not (tree.are_leaves(args) or device_library(args)):
+            leaves, structure = tree.flatten((some, others) if others else some)
+            shape = (structure, self.key_order(some, others), static, bool(others))
+        try:
+            types = list(map(quick_type, leaves))
+        except TypeError:
+            fixed = {where for where, _, _ in static}
+            positions = [i for i in range(len(args)) if i not in fixed]
+            raise no_type(some, others, self._label, positions) from None
+        return as_operands(leaves), types, shape
+
+    def _new(
+        self, key: Hashable, given: Any, leaves: Any, types: Any, shape: Any, layouts: Any
+    ) -> Any:
+        """Return a new program under a key, or the one that another thread has made meanwhile."""
+        structure, order, static, named = shape or (None, (), (), False)
+        donated = donated_leaves(given[0], given[1], self._options[:2], self._options[2:4])
+        about = (self._fun, self.name, self._label, structure, named)
+        making = Making(*about, static, types, order, donated)
+        build = functools.partial(self._made, making, layouts)
+        chosen = settings.get()
+        logged = chosen.compiles_logged or chosen.misses_explained or chosen.profiled
+        try:
+            entry = self.programs.get_or_build(
+                key, self._logged(build, leaves) if logged else build
+            )
+        except NotToBeCached as caught:
+            return caught.entry
+        for _, _, held in static:
+            if isinstance(held, weakref.ref):
+                kept = weakref.ref(self.programs)
+                weakref.finalize(held(), forget, kept, key).atexit = False
+        return entry
 
     def key_order(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tree.KeyOrder:
         """Return the orders of the keys of dicts, that of the keywords only if the function can see it."""
         if len(kwargs) > 1 and not self._sees_order_of_keywords:
             return tree.key_order((args, [kwargs[name] for name in sorted(kwargs)]))
-        return tree.key_order((args, kwargs))
+        return tree.key_order((args, kwargs) if kwargs else args)
 
     @cached_property
     def _sees_order_of_keywords(self) -> bool:
@@ -243,8 +244,6 @@ class Jitted(Portable):
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], tuple[Any, ...], dict[str, Any]]:
         """Separate the static arguments, as (position or name, value) pairs, from the others."""
-        if not (self._static_argnums or self._static_argnames):
-            return (), args, kwargs
         positions = {i % len(args) for i in self._static_argnums if -len(args) <= i < len(args)}
         static: list[tuple[int | str, Any]] = [(i, args[i]) for i in sorted(positions)]
         static += [(k, kwargs[k]) for k in sorted(self._static_argnames & kwargs.keys())]

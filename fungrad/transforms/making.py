@@ -39,8 +39,8 @@ class Making:
     ----------
     fun, name, label
         The function, and what it is called.
-    rebuild
-        Puts leaves together: positional and keyword arguments, but for the static ones.
+    structure_of_call, named
+        The structure of the arguments, but for the static ones; None for a tuple of leaves. Whether it has keyword arguments.
     static
         What is static: where, and values.
     types, order
@@ -52,7 +52,8 @@ class Making:
     fun: Callable[..., Any]
     name: str
     label: str
-    rebuild: Callable[[Any], Any]
+    structure_of_call: tree.TreeDef | None
+    named: bool
     static: tuple[Any, ...]
     types: Sequence[ArrayType]
     order: tree.KeyOrder
@@ -129,6 +130,12 @@ class Making:
                     raise no_result(x, self.label)
                 results[i] = trace.lift(x)
         return tree.unflatten(structure, results)
+
+    def rebuild(self, leaves: Sequence[Any]) -> Any:
+        """Return positional and keyword arguments, but for the static ones."""
+        structure = self.structure_of_call
+        whole = tuple(leaves) if structure is None else tree.unflatten(structure, leaves)
+        return whole if self.named else (whole, {})
 
     def signature(self, structure: tree.TreeDef) -> Signature:
         """Return the properties of calls for which programs made of this hold."""

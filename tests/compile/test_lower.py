@@ -26,13 +26,13 @@ def test_compiled_at_the_second_call():
     p = program(lambda x: [mul(sin(x), x)], X)
     expected = np.sin(X) * X
     np.testing.assert_array_equal(p(X)[0], expected)
-    assert not p._compiled
+    assert not p.functions
     for _ in range(2):
         np.testing.assert_array_equal(p(X)[0], expected)
-        assert list(p._compiled) == [np]
+        assert list(p.functions) == [np]
     p = program(lambda x: [mul(sin(x), x)], X, at_once=True)
     np.testing.assert_array_equal(p(X)[0], expected)
-    assert list(p._compiled) == [np]
+    assert list(p.functions) == [np]
 
 
 def test_called_on_tracers_it_records():

@@ -905,3 +905,29 @@ def test_numbers_handed_to_a_jitted_function_within_another_stay_weak(inline):
         return product, x * y
 
     assert [t.dtype for t in fg.make_expr(outer)(np.float32(3)).output_types] == [np.float32] * 2
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_jitted_function_of_constants_does_not_run_in_a_branch_that_is_not_taken():
+    inner = fg.jit(lambda x: 1 / x)
+    assert inner(np.float64(2.0)) == 0.5  # its program is there
+    f = fg.jit(lambda p: fg.lax.cond(p, lambda: inner(np.float64(0.0)), lambda: 1.0))
+    assert f(False) == 1
+
+
+@pytest.mark.parametrize("call", ["flat", "several", "tree", "keyword", "static"])
+def test_the_second_call_in_any_form_finds_the_program_of_the_first(call):
+    x, y = np.arange(3.0), np.ones(3)
+    forms = {
+        "flat": (lambda a: a + 1, [x], {}),
+        "several": (lambda a, b: a + b, [x, y], {}),
+        "tree": (lambda d: d["a"] + d["b"], [{"a": x, "b": y}], {}),
+        "keyword": (lambda a, *, b: a + b, [x], {"b": y}),
+        "static": (lambda a, n: a + n, [x, 1], {}),
+    }
+    fun, args, kwargs = forms[call]
+    f = fg.jit(fun, static_argnums=1 if call == "static" else None)
+    for _ in range(3):
+        np.testing.assert_array_equal(f(*args, **kwargs), x + 1)
+    f.lower(*args, **kwargs)
+    assert (f.cache_info().misses, f.cache_info().hits) == (1, 3)
