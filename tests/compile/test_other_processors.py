@@ -16,8 +16,8 @@ import numpy as np
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax
-from fungrad.compile.emit import llvm_prelude, llvm_runtime
-from fungrad.compile.targets import host
+from fungrad.compile.emit import llvm_runtime
+from fungrad.compile.targets import host, structures
 
 binding.initialize_all_targets()
 binding.initialize_all_asmprinters()
@@ -41,10 +41,10 @@ programs = [
 ]
 for program in programs:
     fg.jit(program)(x)
-kernels = [text for text in texts if not text.startswith(host.AS_IT_IS)]
-runtime, _ = llvm_runtime.runtime_assembly(host._layout(), False, llvm_prelude.HEAD)
+kernels = [text for text in texts if not text.startswith(host.RUNTIME)]
+runtime, _ = llvm_runtime.runtime_assembly(structures.fields(), False)
 target = binding.Target.from_triple(triple)
-for text in (*kernels, host.AS_IT_IS + runtime):
+for text in (*kernels, host.RUNTIME + runtime):
     machine = target.create_target_machine(cpu=processor, features=features, **host.MACHINE)
     host._machine = lambda: machine
     code = machine_code(text)

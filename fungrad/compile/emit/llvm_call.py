@@ -1,10 +1,14 @@
-"""Printing the functions that Python calls with NumPy arrays, as LLVM's assembly for the runtime."""
+"""Functions that Python calls with NumPy arrays, and functions that kernels call."""
 
 from __future__ import annotations
 
+import functools
+
 from fungrad.compile.emit.llvm_arrays import RECYCLING
-from fungrad.compile.emit.llvm_prelude import Table, from_runtime
+from fungrad.compile.emit.llvm_prelude import IN_ALL, INTERRUPTED, SIGNATURES, Table
 from fungrad.compile.emit.llvm_threads import threads_for
+from fungrad.compile.emit.reductions import sums_assembly
+from fungrad.compile.emit.traced import I32, I64, Around, Code, Ptr, Value, definition
 from fungrad.compile.emit.writer import KernelText
 from fungrad.compile.kernels.fused import Function
 
@@ -45,25 +49,38 @@ def call_assembly(
         handler = table[RECYCLING] + 1 if recycled else 0
         about += [over, table[f"dtype {type_.dtype.name}"], handler]
         about += [len(type_.shape), *type_.shape]
-    function = "@kernel"
-    lines = []
-    if threads == 1:  # LLVM then knows which parts it is to do
-        function = "@all"
-        lines = [
-            "define internal i32 @all(ptr %operands, ptr %outputs, i64 %first, i64 %last) {",
-            f"  %code = call i32 @kernel(ptr %operands, ptr %outputs, i64 0, i64 {text.parts})",
-            "  ret i32 %code",
-            "}",
-        ]
-    finish = "@finishkernel" if text.finishes else "null"
-    given = f"ptr @table, ptr @about, ptr {function}, ptr {finish}, ptr %arguments"
+
     numbers = ", ".join([f"i64 {n}" for n in about])
-    lines += [
-        f"@about = private constant [{len(about)} x i64] [{numbers}], align 8",
-        f"define ptr @{name}(ptr %self, ptr %arguments, i64 %count) {{",
-        f"  %function = call ptr @address(i64 {table[from_runtime('call')]})",
-        f"  %result = call ptr %function({given})",
-        "  ret ptr %result",
-        "}",
-    ]
-    return "\n".join(lines) + "\n"
+    constant = f"@about = private constant [{len(about)} x i64] [{numbers}], align 8\n"
+    return constant + _called(name, text.finishes)
+
+
+@functools.cache
+def _called(name: str, finishes: bool) -> str:
+    """Return the function of Python's calls, the same for all kernels."""
+
+    def called(to: Code, self: Ptr, arguments: Ptr, count: I64) -> Ptr:
+        finish = Value(to, "ptr", "@finishkernel" if finishes else "null")
+        given = [to.symbol(x) for x in ("table", "about", "kernel")]
+        return to.call("runtime call", *given, finish, arguments)
+
+    return definition(called, Around(Table(IN_ALL)), "", name)[0]
+
+
+def glue(text: KernelText, table: Table) -> str:
+    """Return the functions that a kernel calls: `INTERRUPTED`, LAPACK's, sums in pairs."""
+    functions = [_interrupted()] if f"{INTERRUPTED}(" in text.text else []
+    for name in sorted(text.calls):
+        called = lambda to, *given, name=name: to.call(f"lapack {name}", *given)
+        types = SIGNATURES[f"lapack {name}"].split()
+        functions.append(definition(called, Around(table), name=f"lapack.{name}", types=types)[0])
+    functions += [sums_assembly(x) for x in ("float", "double") if f"@push_{x}(" in text.text]
+    return "".join(functions)
+
+
+@functools.cache
+def _interrupted() -> str:
+    def interrupted(to: Code, context: Ptr) -> I32:
+        return to.call("runtime interrupted", context)
+
+    return definition(interrupted, Around(Table(IN_ALL)))[0]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
-
-from fungrad.compile.lapack import SIGNATURES
+from collections.abc import Iterable
 
 INTERRUPTED = "@interrupted"
 """The function that says whether a loop must end: for the user, or for a warning of NumPy's.
@@ -13,64 +11,45 @@ It takes the position of the thread's state, if other threads may run meanwhile.
 """
 STOPPED = 256
 """Return value of a function that has set an exception: no sum of flags."""
-HEAD = 7
-"""How many numbers of a function that Python calls come before those of its operands."""
+HEAD = ("operands", "results", "workspace", "released", "parts", "share", "threads")
+"""Numbers of a function that Python calls, before those of its operands."""
+SIGNATURES = {
+    "PyErr_SetNone": "void ptr", "PyErr_Clear": "void", "PyErr_CheckSignals": "i32",
+    "PyEval_SaveThread": "ptr", "PyEval_RestoreThread": "void ptr",
+    "PyMem_RawMalloc": "ptr i64", "PyMem_RawFree": "void ptr",
+    "Py_IncRef": "void ptr", "Py_DecRef": "void ptr",
+    "PyTuple_New": "ptr i64", "PyTuple_SetItem": "i32 ptr i64 ptr",
+    "PyArray_Scalar": "ptr ptr ptr ptr", "PyArray_NewCopy": "ptr ptr i32",
+    "PyArray_Empty": "ptr i32 ptr ptr i32",
+    "PyDataMem_SetHandler": "ptr ptr", "PyDataMem_GetHandler": "ptr",
+    "malloc": "ptr i64", "free": "void ptr", "madvise": "i32 ptr i64 i32", "usleep": "i32 i32",
+    "pthread_create": "i32 ptr ptr ptr ptr", "pthread_detach": "i32 i64",
+    "fetestexcept": "i32 i32", "feclearexcept": "i32 i32",
+    "runtime call": "ptr ptr ptr ptr ptr ptr", "runtime interrupted": "i32 ptr",
+    "lapack dgetrf": "void ptr ptr ptr ptr ptr ptr", "lapack dpotrf": "void ptr ptr ptr ptr ptr",
+}  # fmt: skip
+"""Functions that code calls by the table, with the types of their results and parameters."""
+IN_ALL = ("runtime call", "runtime interrupted")
+"""Names at the first places of the table of each kernel."""
 
 
 class Table:
     """Addresses used by code, by name: places of one array, which is filled where code is loaded."""
 
-    def __init__(self) -> None:
-        self.places: dict[str, int] = {}
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self.places: dict[str, int] = {name: k for k, name in enumerate(names)}
 
     def __getitem__(self, name: str) -> int:
         """Return the place of an address."""
         return self.places.setdefault(name, len(self.places))
 
+    def at(self, name: str) -> str:
+        """Return the operand that is the position of an address."""
+        return f"ptr getelementptr (ptr, ptr @table, i64 {self[name]})"
+
     def definition(self) -> str:
         """Return the array of all places that have been asked for."""
         return f"@table = global [{len(self.places)} x ptr] zeroinitializer, align 64\n"
-
-
-PRELUDE = """
-define internal ptr @address(i64 %k) alwaysinline {
-  %place = getelementptr ptr, ptr @table, i64 %k
-  %value = load ptr, ptr %place
-  ret ptr %value
-}
-"""
-"""The function that reads the table."""
-
-
-def from_runtime(name: str) -> str:
-    """Return the name in tables of a function of the runtime (`llvm_runtime`)."""
-    return f"runtime {name}"
-
-
-def interrupted(table: Table) -> str:
-    """Return the definition of `INTERRUPTED`, which calls the runtime's."""
-    return f"""
-define internal i32 {INTERRUPTED}(ptr %context) noinline {{
-  %function = call ptr @address(i64 {table[from_runtime("interrupted")]})
-  %code = call i32 %function(ptr %context)
-  ret i32 %code
-}}
-"""
-
-
-def of_lapack(names: Set[str], table: Table) -> str:
-    """Return the functions ``@lapack.<name>``, which call those of LAPACK by the table."""
-    lines = []
-    for name in sorted(names):
-        given = ", ".join([f"ptr %x{k}" for k in range(SIGNATURES[name].count("*"))])
-        lines += [
-            f"define internal void @lapack.{name}({given}) noinline {{",
-            f"  %function = call ptr @address(i64 {table[f'lapack {name}']})",
-            f"  call void %function({given})",
-            "  ret void",
-            "}",
-        ]
-    return "\n".join(lines) + "\n"
 
 
 def declarations(needed: set[str]) -> str:

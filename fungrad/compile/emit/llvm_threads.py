@@ -1,4 +1,4 @@
-"""Printing the runtime's execution of a kernel on one or several threads, with floating-point flags.
+"""The runtime's execution of a kernel on one or several threads, with floating-point flags.
 
 Threads are started for each kernel: that takes some 20 us, needs no pool that a fork could break, and a kernel is cut only if it takes several
 times as long. Each takes one share of the rest after another. So the asking thread does all the work where no thread
@@ -9,9 +9,8 @@ left reads nothing but its task.
 
 from __future__ import annotations
 
-from collections import ChainMap
-
-from fungrad.compile.emit.llvm_prelude import Table
+from fungrad.compile.emit.llvm_prelude import HEAD
+from fungrad.compile.emit.traced import I32, I64, Code, Ptr, Traced, Value, Variable
 from fungrad.compile.kernels.fused import Function
 
 PART = 1 << 23
@@ -39,225 +38,148 @@ def share_of(kernel: Function, parts: int, most: int, copies: bool) -> int:
     return parts if threads == 1 else -(-parts // (threads if copies else SHARES * threads))
 
 
-_RUNNING = """
-define internal i32 @checked(ptr %%kernel, ptr %%operands, ptr %%outputs, i64 %%first, i64 %%last) {
-%(flags_cleared)s
-  %%unsafe = call i32 %%kernel(ptr %%operands, ptr %%outputs, i64 %%first, i64 %%last)
-%(flags_read)s
-  %%errors = or i32 %%raised, %%unsafe
-  ret i32 %%errors
-}
-@waiting = global i64 0, align 64
-define internal void @let_go(ptr %%task) {
-entry:
-  %%holders = getelementptr ptr, ptr %%task, i64 8
-  %%before = atomicrmw sub ptr %%holders, i64 1 acq_rel
-  %%last = icmp eq i64 %%before, 1
-  br i1 %%last, label %%free, label %%done
-free:
-  %%function = call ptr @address(i64 %(free)d)
-  call void %%function(ptr %%task)
-  br label %%done
-done:
-  ret void
-}
-define internal void @shares(ptr %%task) {
-entry:
-  %%p3 = getelementptr ptr, ptr %%task, i64 3
-  %%parts = load i64, ptr %%p3
-  %%p4 = getelementptr ptr, ptr %%task, i64 4
-  %%share = load i64, ptr %%p4
-  %%left = getelementptr ptr, ptr %%task, i64 5
-  %%errors = getelementptr ptr, ptr %%task, i64 6
-  %%finished = getelementptr ptr, ptr %%task, i64 7
-  br label %%next
-next:
-  %%first = atomicrmw add ptr %%left, i64 %%share acq_rel
-  %%more = icmp ult i64 %%first, %%parts
-  br i1 %%more, label %%run, label %%done
-run:
-  %%operands = load ptr, ptr %%task
-  %%p1 = getelementptr ptr, ptr %%task, i64 1
-  %%outputs = load ptr, ptr %%p1
-  %%p2 = getelementptr ptr, ptr %%task, i64 2
-  %%kernel = load ptr, ptr %%p2
-  %%end = add i64 %%first, %%share
-  %%over = icmp ugt i64 %%end, %%parts
-  %%last = select i1 %%over, i64 %%parts, i64 %%end
-  %%found = call i32 @checked(ptr %%kernel, ptr %%operands, ptr %%outputs, i64 %%first, i64 %%last)
-  %%known = atomicrmw or ptr %%errors, i32 %%found acq_rel
-  %%count = sub i64 %%last, %%first
-  %%sum = atomicrmw add ptr %%finished, i64 %%count acq_rel
-  br label %%next
-done:
-  ret void
-}
-define internal ptr @thread(ptr %%task) {
-  %%before = atomicrmw sub ptr @waiting, i64 1 monotonic
-  call void @shares(ptr %%task)
-  call void @let_go(ptr %%task)
-  ret ptr null
-}
-define internal void @begin(ptr %%task, i64 %%threads) {
-entry:
-  %%id = alloca i64
-  %%create = call ptr @address(i64 %(pthread_create)d)
-  %%detach = call ptr @address(i64 %(pthread_detach)d)
-  %%holders = getelementptr ptr, ptr %%task, i64 8
-  br label %%next
-next:
-  %%k = phi i64 [ 1, %%entry ], [ %%k1, %%created ]
-  %%more = icmp ult i64 %%k, %%threads
-  %%here = load atomic i64, ptr @waiting monotonic, align 8
-  %%few = icmp slt i64 %%here, %(most_waiting)d
-  %%another = and i1 %%more, %%few
-  br i1 %%another, label %%start, label %%done
-start:
-  %%one_more = atomicrmw add ptr @waiting, i64 1 monotonic
-  %%held = atomicrmw add ptr %%holders, i64 1 monotonic
-  %%failed = call i32 %%create(ptr %%id, ptr null, ptr @thread, ptr %%task)
-  %%fine = icmp eq i32 %%failed, 0
-  br i1 %%fine, label %%created, label %%none
-created:
-  %%thread = load i64, ptr %%id
-  %%ignored = call i32 %%detach(i64 %%thread)
-  %%k1 = add i64 %%k, 1
-  br label %%next
-none:
-  %%one_less = atomicrmw sub ptr @waiting, i64 1 monotonic
-  %%let_go = atomicrmw sub ptr %%holders, i64 1 monotonic
-  br label %%done
-done:
-  ret void
-}
-define internal void @wait(ptr %%task, i64 %%parts) {
-entry:
-  %%finished = getelementptr ptr, ptr %%task, i64 7
-  br label %%look
-look:
-  %%k = phi i64 [ 0, %%entry ], [ %%k1, %%spin ], [ %%k, %%sleep ]
-  %%so_far = load atomic i64, ptr %%finished acquire, align 8
-  %%all = icmp eq i64 %%so_far, %%parts
-  br i1 %%all, label %%done, label %%on
-on:
-  %%soon = icmp ult i64 %%k, %(spins)d
-  br i1 %%soon, label %%spin, label %%sleep
-spin:
-%(pause)s
-  %%k1 = add i64 %%k, 1
-  br label %%look
-sleep:
-  %%usleep = call ptr @address(i64 %(usleep)d)
-  %%ignored = call i32 %%usleep(i32 %(nap)d)
-  br label %%look
-done:
-  ret void
-}
-define internal i32 @on_threads(ptr %%kernel, ptr %%operands, ptr %%outputs, i64 %%parts, i64 %%share, i64 %%threads) {
-entry:
-  %%malloc = call ptr @address(i64 %(malloc)d)
-  %%task = call ptr %%malloc(i64 72)
-  %%none = icmp eq ptr %%task, null
-  br i1 %%none, label %%alone, label %%begin
-alone:
-  %%mine = call i32 @checked(ptr %%kernel, ptr %%operands, ptr %%outputs, i64 0, i64 %%parts)
-  ret i32 %%mine
-begin:
-  store ptr %%operands, ptr %%task
-  %%p1 = getelementptr ptr, ptr %%task, i64 1
-  store ptr %%outputs, ptr %%p1
-  %%p2 = getelementptr ptr, ptr %%task, i64 2
-  store ptr %%kernel, ptr %%p2
-  %%p3 = getelementptr ptr, ptr %%task, i64 3
-  store i64 %%parts, ptr %%p3
-  %%p4 = getelementptr ptr, ptr %%task, i64 4
-  store i64 %%share, ptr %%p4
-  %%left = getelementptr ptr, ptr %%task, i64 5
-  store i64 0, ptr %%left
-  %%errors = getelementptr ptr, ptr %%task, i64 6
-  store i64 0, ptr %%errors
-  %%finished = getelementptr ptr, ptr %%task, i64 7
-  store i64 0, ptr %%finished
-  %%holders = getelementptr ptr, ptr %%task, i64 8
-  store i64 1, ptr %%holders
-  call void @begin(ptr %%task, i64 %%threads)
-  call void @shares(ptr %%task)
-  call void @wait(ptr %%task, i64 %%parts)
-  %%all = load atomic i32, ptr %%errors acquire, align 8
-  call void @let_go(ptr %%task)
-  ret i32 %%all
-}
-define internal i32 @run(ptr %%kernel, ptr %%finish, ptr %%operands, ptr %%outputs, ptr %%about) {
-entry:
-  %%a4 = getelementptr i64, ptr %%about, i64 4
-  %%parts = load i64, ptr %%a4
-  %%a5 = getelementptr i64, ptr %%about, i64 5
-  %%share = load i64, ptr %%a5
-  %%a6 = getelementptr i64, ptr %%about, i64 6
-  %%threads = load i64, ptr %%a6
-  %%several = icmp ugt i64 %%threads, 1
-  br i1 %%several, label %%on_threads, label %%here
-on_threads:
-  %%theirs = call i32 @on_threads(ptr %%kernel, ptr %%operands, ptr %%outputs, i64 %%parts, i64 %%share, i64 %%threads)
-  br label %%done
-here:
-  %%mine = call i32 @checked(ptr %%kernel, ptr %%operands, ptr %%outputs, i64 0, i64 %%parts)
-  br label %%done
-done:
-  %%all = phi i32 [ %%theirs, %%on_threads ], [ %%mine, %%here ]
-  %%ends = icmp eq ptr %%finish, null
-  br i1 %%ends, label %%ended, label %%finishing
-ended:
-  ret i32 %%all
-finishing:
-  %%last = call i32 @checked(ptr %%finish, ptr %%operands, ptr %%outputs, i64 0, i64 0)
-  %%both = or i32 %%all, %%last
-  ret i32 %%both
-}
-"""
-"""Code of a task: `@shares` takes parts until none is left, and notes errors and finished parts.
+WAITING = "waiting"
+"""The number of threads that have been started and have not begun."""
+TASK = (
+    "operands", "outputs", "kernel", "parts", "share", "left", "errors", "finished", "holders",
+)  # fmt: skip
+"""Words of a task: arrays, the function, its parts, the parts of a share, the first part left.
 
-It reads operands, outputs, the kernel, the number of parts, how many it takes at once, and the first that is left.
-Whoever holds the task last frees it.
+Then the flags raised so far, the finished parts, and the number of threads that hold the task: the last one frees it.
 """
 
 
-def flags_read(table: Table, x86: bool) -> str:
-    """Return the lines that set `%raised` to the flags of this thread that NumPy would warn of."""
-    if x86:
-        return """
-  %status = alloca i32
-  call void @llvm.x86.sse.stmxcsr(ptr %status)
-  %flags = load i32, ptr %status
-  %raised = and i32 %flags, 13 ; invalid, division by zero, overflow"""
-    return f"""
-  %test = call ptr @address(i64 {table["fetestexcept"]})
-  %raised = call i32 %test(i32 7)"""
+def raised_flags(to: Code) -> Value:
+    """Return the flags of this thread that NumPy would warn of."""
+    if not to.around.x86:
+        return to.call("fetestexcept", 7)
+    status = to.place("i32")
+    to.of_llvm("void", "x86.sse.stmxcsr", status)
+    return status.load("i32") & 13  # invalid, division by zero, overflow
 
 
-def flags_cleared(table: Table, x86: bool) -> str:
-    """Return the lines that clear the flags of this thread."""
-    if x86:
-        return """
-  %control = alloca i32
-  call void @llvm.x86.sse.stmxcsr(ptr %control)
-  %before = load i32, ptr %control
-  %cleared = and i32 %before, -64
-  store i32 %cleared, ptr %control
-  call void @llvm.x86.sse.ldmxcsr(ptr %control)"""
-    return f"""
-  %clear = call ptr @address(i64 {table["feclearexcept"]})
-  %ignored = call i32 %clear(i32 63)"""
+def _clear_flags(to: Code) -> None:
+    """Clear the flags of this thread."""
+    if not to.around.x86:
+        to.call("feclearexcept", 63)
+        return
+    control = to.place("i32")
+    to.of_llvm("void", "x86.sse.stmxcsr", control)
+    control.store(control.load("i32") & -64)
+    to.of_llvm("void", "x86.sse.ldmxcsr", control)
 
 
-def running(table: Table, x86: bool) -> str:
-    """Return ``@run``, which runs all parts of a kernel and the code after them; 0 means success."""
-    fields = {
-        "flags_read": flags_read(table, x86),
-        "flags_cleared": flags_cleared(table, x86),
-        "most_waiting": MOST_WAITING,
-        "spins": SPINS,
-        "nap": NAP,
-        "pause": "  call void @llvm.x86.sse2.pause()" if x86 else "",
-    }
-    return _RUNNING % ChainMap(fields, table)  # type: ignore[arg-type]
+def _waiting(to: Code) -> Value:
+    """Return the address of the number of threads that have been started and have not begun."""
+    return to.symbol(WAITING)
+
+
+def _of(task: Value, name: str) -> Value:
+    """Return the address of a word of a task."""
+    return task.at(TASK.index(name))
+
+
+def checked(to: Code, kernel: Ptr, operands: Ptr, outputs: Ptr, first: I64, last: I64) -> I32:
+    """Run parts of a kernel and return the flags that they have raised."""
+    _clear_flags(to)
+    unsafe = to.call_at(kernel.name, "i32", operands, outputs, first, last)
+    return raised_flags(to) | unsafe
+
+
+def let_go(to: Code, task: Ptr) -> None:
+    """Hold a task no longer."""
+    with to.when(_of(task, "holders").update("sub", to.value(1)) == 1):
+        to.call("free", task)
+
+
+def shares(to: Code, task: Ptr) -> None:
+    """Take shares of a task until none is left."""
+    words = {name: _of(task, name) for name in TASK}
+    kernel, operands, outputs = [words[x].load("ptr") for x in ("kernel", "operands", "outputs")]
+    parts, share = words["parts"].load("i64"), words["share"].load("i64")
+    with to.repeated() as leave:
+        first = words["left"].update("add", share)
+        with to.when(first >= parts):
+            leave()
+        last = to.of_llvm("i64", "umin.i64", first + share, parts)
+        found = to.call(checked, kernel, operands, outputs, first, last)
+        words["errors"].update("or", found)
+        words["finished"].update("add", last - first)
+
+
+def thread(to: Code, task: Ptr) -> Ptr:
+    """Be a thread that helps with a task."""
+    _waiting(to).update("sub", to.value(1), "monotonic")
+    to.call(shares, task)
+    to.call(let_go, task)
+    return to.value(None, "ptr")
+
+
+def begin(to: Code, task: Ptr, threads: I64) -> None:
+    """Start threads, less this one, unless processors are short."""
+    number, started = to.place("i64"), Variable(to.value(1))
+    holders, one = _of(task, "holders"), to.value(1)
+    with to.repeated() as leave:
+        here = _waiting(to).load("i64", "monotonic")
+        few = here.signed_less(MOST_WAITING)
+        with to.when(~((started.get() < threads) & few)):
+            leave()
+        _waiting(to).update("add", one, "monotonic")
+        holders.update("add", one, "monotonic")
+        failed = to.call("pthread_create", number, None, to.symbol("thread"), task)
+        with to.when(failed != 0):
+            _waiting(to).update("sub", one, "monotonic")
+            holders.update("sub", one, "monotonic")
+            leave()
+        to.call("pthread_detach", number.load("i64"))
+        started.set(started.get() + 1)
+
+
+def wait(to: Code, task: Ptr, parts: I64) -> None:
+    """Return once all parts are finished."""
+    looks = Variable(to.value(0))
+    with to.repeated() as leave:
+        with to.when(_of(task, "finished").load("i64", "acquire") == parts):
+            leave()
+        soon = looks.get() < SPINS
+        with to.when(soon):
+            if to.around.x86:
+                to.of_llvm("void", "x86.sse2.pause")
+            looks.set(looks.get() + 1)
+        with to.when(~soon):
+            to.call("usleep", NAP)
+
+
+def on_threads(
+    to: Code, kernel: Ptr, operands: Ptr, outputs: Ptr, parts: I64, share: I64, threads: I64
+) -> I32:
+    """Run all parts of a kernel on threads, or on this one if there is no memory."""
+    task = to.call("malloc", 8 * len(TASK))
+    with to.when(task.is_null):
+        to.give(to.call(checked, kernel, operands, outputs, 0, parts))
+    words = {"operands": operands, "outputs": outputs, "kernel": kernel, "parts": parts}
+    words |= {"share": share, "holders": to.value(1)}
+    for name in TASK:
+        _of(task, name).store(words.get(name, to.value(0)))
+    to.call(begin, task, threads)
+    to.call(shares, task)
+    to.call(wait, task, parts)
+    errors = _of(task, "errors").load("i32", "acquire")
+    to.call(let_go, task)
+    return errors
+
+
+def run(to: Code, kernel: Ptr, finish: Ptr, operands: Ptr, outputs: Ptr, about: Ptr) -> I32:
+    """Run all parts of a kernel and the code after them; 0 means success."""
+    parts, share, threads = [about.number(HEAD.index(x)) for x in ("parts", "share", "threads")]
+    found = to.chosen(
+        threads > 1,
+        lambda: to.call(on_threads, kernel, operands, outputs, parts, share, threads),
+        lambda: to.call(checked, kernel, operands, outputs, 0, parts),
+    )
+    with to.when(finish.is_null):
+        to.give(found)
+    return found | to.call(checked, finish, operands, outputs, 0, 0)
+
+
+RUNNING: tuple[Traced, ...] = (checked, let_go, shares, thread, begin, wait, on_threads, run)

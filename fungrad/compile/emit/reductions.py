@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from fungrad.compile.emit.assembly import Assembly
+from fungrad.compile.emit.llvm_prelude import Table
+from fungrad.compile.emit.traced import Around, Code, Ptr, Value, Variable, definition
 from fungrad.compile.emit.types import identity, scalar_type, splat, vector_type
 from fungrad.compile.kernels.kernel import Kernel
 from fungrad.compile.kernels.operations import DType, Node
@@ -87,58 +90,43 @@ class Reductions(Assembly):
         one = scalar_type(node.dtype)
         total, count = self.totals[number]
         if count is not None:
-            return self.emit(f"call {one} @total_{one}(ptr {total}, ptr {count})")
+            return self.emit(f"call {one} @total_{one}(ptr {total}, ptr {count}, {one} -0.0)")
         return self.emit(f"load {one}, ptr {total}")
 
 
+def _push(to: Code, stack: Ptr, count: Ptr, value: Value) -> None:
+    """Add a number in pairs, as a binary counter carries."""
+    all_ = count.load("i64")
+    left, sum_, place = Variable(all_), Variable(value), Variable(stack)
+    with to.repeated() as leave:
+        with to.when((left.get() & 1) == 0):
+            leave()
+        held = place.get().load(value.type)
+        sum_.set(held.operate("fadd", sum_.get()))
+        left.set(left.get() >> 1)
+        place.set(place.get().at(1, value.type))
+    place.get().store(sum_.get())
+    count.store(all_ + 1)
+
+
+def _total(to: Code, stack: Ptr, count: Ptr, first: Value) -> Value:
+    """Return the sum of the numbers on the stack, to which those belong that are bits of the count."""
+    left, sum_, place = Variable(count.load("i64")), Variable(first), Variable(stack)
+    with to.repeated() as leave:
+        with to.when(left.get() == 0):
+            leave()
+        before = sum_.get()
+        added = place.get().load(first.type).operate("fadd", before)
+        sum_.set(to.select((left.get() & 1) != 0, added, before))
+        left.set(left.get() >> 1)
+        place.set(place.get().at(1, first.type))
+    return sum_.get()
+
+
+@functools.cache
 def sums_assembly(one: str) -> str:
-    """Return the functions that add numbers in pairs, as a binary counter carries, and give the total."""
-    return f"""
-define internal void @push_{one}(ptr %stack, ptr %count, {one} %value) alwaysinline {{
-entry:
-  %all = load i64, ptr %count
-  br label %loop
-loop:
-  %left = phi i64 [ %all, %entry ], [ %rest, %carry ]
-  %sum = phi {one} [ %value, %entry ], [ %next, %carry ]
-  %depth = phi i64 [ 0, %entry ], [ %deeper, %carry ]
-  %place = getelementptr {one}, ptr %stack, i64 %depth
-  %bit = and i64 %left, 1
-  %odd = icmp ne i64 %bit, 0
-  br i1 %odd, label %carry, label %done
-carry:
-  %held = load {one}, ptr %place
-  %next = fadd {one} %held, %sum
-  %rest = lshr i64 %left, 1
-  %deeper = add i64 %depth, 1
-  br label %loop
-done:
-  store {one} %sum, ptr %place
-  %more = add i64 %all, 1
-  store i64 %more, ptr %count
-  ret void
-}}
-define internal {one} @total_{one}(ptr %stack, ptr %count) alwaysinline {{
-entry:
-  %all = load i64, ptr %count
-  br label %loop
-loop:
-  %left = phi i64 [ %all, %entry ], [ %rest, %next ]
-  %sum = phi {one} [ -0.0, %entry ], [ %new, %next ]
-  %depth = phi i64 [ 0, %entry ], [ %deeper, %next ]
-  %more = icmp ne i64 %left, 0
-  br i1 %more, label %next, label %done
-next:
-  %place = getelementptr {one}, ptr %stack, i64 %depth
-  %bit = and i64 %left, 1
-  %odd = icmp ne i64 %bit, 0
-  %held = load {one}, ptr %place
-  %added = fadd {one} %held, %sum
-  %new = select i1 %odd, {one} %added, {one} %sum
-  %rest = lshr i64 %left, 1
-  %deeper = add i64 %depth, 1
-  br label %loop
-done:
-  ret {one} %sum
-}}
-"""
+    """Return the functions that add numbers in pairs and give the total."""
+    around = Around(Table())
+    push = definition(_push, around, "alwaysinline", f"push_{one}", ["void", "ptr", "ptr", one])
+    total = definition(_total, around, "alwaysinline", f"total_{one}", [one, "ptr", "ptr", one])
+    return push[0] + total[0]

@@ -20,11 +20,11 @@ import numpy as np
 
 from fungrad.compile import lapack
 from fungrad.compile.background import BACKGROUND, importing
-from fungrad.compile.emit import llvm_arrays, llvm_prelude, llvm_runtime
+from fungrad.compile.emit import llvm_arrays, llvm_prelude, llvm_runtime, llvm_threads
 from fungrad.compile.fallback import Rerun, Unfit
 from fungrad.compile.interrupts import interrupt_soon, keeping_interrupts
 from fungrad.compile.processor import features, is_x86, target
-from fungrad.compile.targets import recycling, store
+from fungrad.compile.targets import recycling, store, structures
 
 T = TypeVar("T")
 
@@ -125,8 +125,8 @@ PASSES = (
     "loop_rotate", "loop_unroll", "sroa", "instruction_combine", "simplify_cfg",
 )  # fmt: skip
 """LLVM's passes over kernels. All usual ones take four times as long, without measurable gain."""
-AS_IT_IS = "; as it is\n"
-"""Start of assembly without passes: they would take longer than they spare."""
+RUNTIME = "; sroa simplify_cfg\n"
+"""Start of the runtime's assembly: LLVM's passes over it, as it has no vectors and no long loops."""
 
 
 def _machine() -> Any:
@@ -140,27 +140,9 @@ def _machine() -> Any:
     return triple.create_target_machine(**asked, **MACHINE)
 
 
-def _layout() -> llvm_arrays.Layout:
-    head = object.__basicsize__
-    return llvm_arrays.Layout(head - 8, head)
-
-
-@functools.cache
-def _numpys() -> dict[str, int]:
-    """Return the addresses of NumPy's functions."""
-    capsule = np._core._multiarray_umath._ARRAY_API  # type: ignore[attr-defined]
-    of = ctypes.pythonapi.PyCapsule_GetPointer
-    of.restype, of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    table = ctypes.cast(of(capsule, None), ctypes.POINTER(ctypes.c_void_p))
-    places = {"PyArray_Scalar": 60, "PyArray_NewCopy": 85, "PyArray_Empty": 184}
-    places |= {"PyDataMem_SetHandler": 304, "PyDataMem_GetHandler": 305}
-    usual = ctypes.cast(table[306], ctypes.POINTER(ctypes.c_void_p))[0]
-    return {name: table[k] for name, k in places.items()} | {llvm_arrays.USUAL: usual}
-
-
 def _address(name: str) -> int:
     """Return the content of a place of the table."""
-    if name in (numpys := _numpys()):
+    if name in (numpys := structures.numpys()):
         return numpys[name]
     if name == llvm_arrays.RECYCLING:
         return recycling.handler(_lasting)
@@ -272,7 +254,7 @@ def machine_code(text: str) -> bytes:
     module = binding.parse_assembly(text, context)
     try:
         passes = binding.create_new_module_pass_manager()
-        for name in ("always_inliner",) if text.startswith(AS_IT_IS) else PASSES:
+        for name in RUNTIME[1:].split() if text.startswith(RUNTIME) else PASSES:
             getattr(passes, f"add_{name}_pass")()
         options = binding.create_pipeline_tuning_options()
         passes.run(module, binding.create_pass_builder(machine, options))
@@ -307,11 +289,10 @@ def _fill(place: int, names: Sequence[str]) -> None:
 @functools.cache
 def _runtime() -> Any:
     """Return the finder of the runtime's functions, which stay when Python ends."""
-    text, table = llvm_runtime.runtime_assembly(_layout(), is_x86(), llvm_prelude.HEAD)
-    symbols = _lasting(text, ("table", llvm_runtime.WAITING, *llvm_runtime.FUNCTIONS))
-    _fill(symbols["table"], [*table.places])
+    text, table = llvm_runtime.runtime_assembly(structures.fields(), is_x86())
+    symbols = _lasting(text, table, (llvm_threads.WAITING, *llvm_runtime.FUNCTIONS))
     if hasattr(os, "register_at_fork"):  # none of the parent's threads begins in the child
-        waiting = ctypes.c_int64.from_address(symbols[llvm_runtime.WAITING])
+        waiting = ctypes.c_int64.from_address(symbols[llvm_threads.WAITING])
         os.register_at_fork(after_in_child=lambda: setattr(waiting, "value", 0))
     return symbols
 
@@ -326,10 +307,11 @@ def _linked(code: bytes, names: Sequence[str]) -> Any:
     return builder.link(_linker(), f"kernels{next(_libraries)}")
 
 
-def _lasting(text: str, names: Sequence[str]) -> Any:
-    """Return the finder of symbols in LLVM's assembly, which stay when Python ends."""
-    text = AS_IT_IS + text
-    linked = _kept(stored_as(text), text, lambda code: _linked(code, names))
+def _lasting(text: str, table: llvm_prelude.Table, names: Sequence[str]) -> Any:
+    """Return the finder of symbols in LLVM's assembly, which stay when Python ends, its table filled."""
+    text = RUNTIME + text
+    linked = _kept(stored_as(text), text, lambda code: _linked(code, ("table", *names)))
+    _fill(linked["table"], [*table.places])
     for kept in (linked, _linker()):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
     return linked

@@ -9,7 +9,6 @@ from fungrad.compile.emit import llvm, llvm_call, llvm_prelude
 from fungrad.compile.emit.llvm_partial import partial_assembly
 from fungrad.compile.emit.llvm_recycling import LEAST
 from fungrad.compile.emit.llvm_threads import share_of
-from fungrad.compile.emit.reductions import sums_assembly
 from fungrad.compile.emit.writer import KernelText
 from fungrad.compile.emit.written import routine_assembly
 from fungrad.compile.kernels.fused import Function
@@ -29,7 +28,7 @@ def can_run(kernels: Sequence[Function]) -> bool:
 
 def assembly(kernel: Function) -> tuple[str, llvm_prelude.Table]:
     """Return the assembly of a kernel and of its Python function, and the addresses used."""
-    table, most = llvm_prelude.Table(), host.threads()
+    table, most = llvm_prelude.Table(llvm_prelude.IN_ALL), host.threads()
 
     def share(parts: int, copies: bool) -> int:
         return share_of(kernel, parts, most, copies)
@@ -39,10 +38,7 @@ def assembly(kernel: Function) -> tuple[str, llvm_prelude.Table]:
     least = LEAST if recycling.recycles() else None
     parts = [
         llvm_prelude.declarations(text.declarations),
-        llvm_prelude.PRELUDE,
-        llvm_prelude.interrupted(table),
-        llvm_prelude.of_lapack(text.calls, table),
-        *[sums_assembly(one) for one in ("float", "double")],
+        llvm_call.glue(text, table),
         text.text,
         llvm_call.call_assembly(kernel, text, host.CALLED, table, workspace, each, most, least),
     ]

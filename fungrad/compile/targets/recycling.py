@@ -11,19 +11,14 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from fungrad.compile.emit.llvm_recycling import (
-    FUNCTIONS,
-    GIVE_BACK,
-    HANDLER,
-    KEPT,
-    TABLE,
-    recycling_assembly,
-)
+from fungrad.compile.emit.llvm_prelude import Table
+from fungrad.compile.emit.llvm_recycling import GIVE_BACK, HANDLER, KEPT, recycling_assembly
+from fungrad.compile.targets.structures import CAPSULE
 
-Link: TypeAlias = Callable[[str, Sequence[str]], Any]
-"""Signature: assembly and names to a finder of its symbols, which stay for ever."""
+Link: TypeAlias = Callable[[str, Table, Sequence[str]], Any]
+"""Signature: assembly, its addresses and names to a finder of its symbols, which stay for ever."""
 
-_NAME = ctypes.create_string_buffer(b"mem_handler")
+_NAME = ctypes.create_string_buffer(CAPSULE)
 _made: list[Any] = []
 """The symbols of the allocator, once there is one."""
 
@@ -36,11 +31,7 @@ def recycles() -> bool:
 @functools.cache
 def handler(link: Link) -> int:
     """Return the address of NumPy's allocator capsule, which stays for ever: arrays may live long."""
-    symbols = link(recycling_assembly(), (HANDLER, GIVE_BACK, KEPT, TABLE))
-    library = ctypes.CDLL(None)
-    addresses = [ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in FUNCTIONS]
-    filled = (ctypes.c_void_p * len(addresses))(*addresses)
-    ctypes.memmove(symbols[TABLE], filled, ctypes.sizeof(filled))
+    symbols = link(*recycling_assembly(), (HANDLER, GIVE_BACK, KEPT))
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(_NAME))
     make = ctypes.pythonapi.PyCapsule_New
     make.restype, make.argtypes = ctypes.c_void_p, [ctypes.c_void_p] * 3
