@@ -216,6 +216,14 @@ MUTANTS = (
         ("tests/compile/test_kernel_arguments.py",),
     ),
     Mutant(
+        "structures-not-checked",
+        "fungrad/compile/targets/host.py",
+        "    if found := structures.wrong():\n",
+        '    if found := "":\n',
+        "machine code reads objects at offsets that do not hold",
+        ("tests/compile/test_structures.py",),
+    ),
+    Mutant(
         "fuse-across-a-reduction",
         "fungrad/compile/kernels/fuse.py",
         "            elif shape == group.space and not self._is_shared(group):\n                places = group.kept\n",

@@ -12,6 +12,7 @@ import itertools
 import os
 import platform
 import sys
+import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -102,6 +103,12 @@ def missing() -> str:
         return "llvmlite is older than 0.46: pip install -U llvmlite"
     if is_x86() and not features().get("fma"):
         return "the processor cannot multiply and add at once"
+    if found := structures.wrong():
+        reason = f"fungrad does not know the structures of this NumPy or Python: {found}"
+        versions = f"NumPy {np.__version__}, Python {platform.python_version()}"
+        text = f"no kernels are compiled, and programs run as NumPy calls ({versions}); {reason}"
+        warnings.warn(text, RuntimeWarning, stacklevel=2)
+        return reason
     return ""
 
 
