@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 def split_arguments(
     label: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Arguments, list[Any]]:
-    """Return the equation's information about the arguments, and their array leaves, its operands.
+    """Return the structure of the arguments with their other leaves, and their array leaves.
 
-    The other leaves are parameters of the equation, so they must be hashable.
+    The array leaves are the operands of the equation. The other leaves are parameters of it, so they must be hashable.
     """
     leaves, structure = tree.flatten((args, kwargs))
     static, operands = [], []
@@ -34,13 +34,13 @@ def split_arguments(
         else:
             raise TypeError(
                 f"{label}: an argument is {x!r} of type {type(x).__name__}, which is neither an array nor hashable; "
-                "pass what is known before the call through functools.partial or a closure"
+                "bind it with functools.partial, or let the callback close over it"
             )
     return Arguments(structure, tuple(static), tree.key_order((args, kwargs))), operands
 
 
 def declared(label: str, result_shape_dtypes: Any) -> tuple[tuple[ArrayType, ...], tree.TreeDef]:
-    """Return the types that a tree of things with a shape and a dtype stands for, and its structure."""
+    """Return the types and the structure of declared results."""
     leaves, structure = tree.flatten(result_shape_dtypes)
     types = []
     for x in leaves:
@@ -65,23 +65,23 @@ def pure_callback(
 ) -> Any:
     """Return the result of a Python function of the arguments, called each time the program runs.
 
-    The function is taken to be pure: it may be called more often than written, or not at all if its
+    The function is taken to be pure: it may be called more or less often than the program says, and not at all if its
     results are not used. It runs on arrays, also where the arguments are traced, so it may use any library. It
     has no derivative unless `custom_jvp` or `custom_vjp` states one.
 
     Parameters
     ----------
     callback
-        Called with NumPy arrays (scalars where there are no axes) in place of the arguments' leaves.
+        Called with the arguments, with NumPy arrays in place of arrays and tracers (scalars where there are no axes).
     result_shape_dtypes
         A pytree of arrays, or of things with a shape and a dtype: what the callback returns.
     *args, **kwargs
-        Pytrees of arrays. Leaves that are no arrays are handed on as they are and must be hashable.
+        Pytrees of arrays. Other leaves, numbers of Python among them, are handed on as they are and must be hashable.
     vmap_method
         What `vmap` does: None is an error; with "sequential" or "sequential_unrolled" the callback is called for
-        each element. With the others it is called once and returns results with a batch axis in front;
-        arguments that are mapped have it too. Those that are not have an axis of length 1 ("expand_dims"),
-        the whole batch ("broadcast_all") or none ("legacy_vectorized").
+        each element. With the others it is called once for the batch: mapped arguments have the batch axis in front, and
+        results must have it too. Arguments that are not mapped have an axis of length 1 there ("expand_dims"), are
+        repeated along it ("broadcast_all"), or do not have it ("legacy_vectorized").
 
     Returns
     -------
@@ -114,7 +114,9 @@ def pure_callback(
     types, out = declared("pure_callback", result_shape_dtypes)
     arguments, operands = split_arguments("pure_callback", args, kwargs)
     call = PureCallback(callback, arguments, types, out, vmap_method)
-    trace = trace_of(operands) or without_values()  # within a program it is called when that runs
+    # In a function traced without values (by jit, say) the call is recorded also if no operand is traced: the callback is
+    # called when the program runs.
+    trace = trace_of(operands) or without_values()
     results = call(*operands) if trace is None else trace.record(call, operands)
     return tree.unflatten(out, results)
 
@@ -138,8 +140,8 @@ def io_callback(
     result_shape_dtypes
         A pytree of arrays, or of things with a shape and a dtype: what the callback returns; None for nothing.
     ordered
-        Calls are always in order; with True, `vmap` is an error, as the calls of one element would come
-        between those of others. Otherwise it calls for each element.
+        It matters for `vmap` alone, since calls are always in order. If False, the callback is called for each element of
+        the batch. If True, `vmap` raises: the calls for one element would come between those for others.
 
     Raises
     ------

@@ -121,8 +121,8 @@ def _refuse(function: Callable, taken: Sequence[str], decorated: Callable, whole
     refused = [x for x in asked if x in narrow or (whole and x not in allowed)]
     if refused:
         raise TypeError(
-            f"each case of {function.__name__} needs fixtures of its own ({', '.join(refused)}): "
-            "write pytest.mark.parametrize"
+            f"`each` runs all cases of {function.__name__} in one test, where they would share a fixture ({', '.join(refused)}): "
+            "write pytest.mark.parametrize in place of `each`"
         )
 
 

@@ -238,8 +238,8 @@ MESSAGES = [
     (
         lambda: io_callback(sine, SCALAR, [{1}]),
         TypeError,
-        "io_callback: an argument is {1} of type set, which is neither an array nor hashable; pass what is "
-        "known before the call through functools.partial or a closure",
+        "io_callback: an argument is {1} of type set, which is neither an array nor hashable; bind it "
+        "with functools.partial, or let the callback close over it",
     ),
     (
         lambda: pure_callback(sine, SCALAR, np.ones(2)),

@@ -159,7 +159,7 @@ def local(source):
     ],
 )
 def test_fixtures_that_a_case_needs_anew_are_refused(before, parameters, named):
-    with pytest.raises(TypeError, match=rf"fixtures of its own \({named}\): write pytest.mark"):
+    with pytest.raises(TypeError, match=rf"share a fixture \({named}\): write pytest.mark"):
         local(f"{before}@each('n', [1])\ndef test({parameters}):\n    pass\n")
 
 

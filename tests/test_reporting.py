@@ -86,8 +86,9 @@ def exceptions_of_the_package():
 
 
 SIGNALS = {
-    "Elsewhere", "ElsewhereError", "GivenUp", "NeedsTracing", "NotConstant", "NotForAll", "NotRecorded", "NotScalar", "NotToBeCached", "Refused", "Rerun", "Switch", "Unfit",
-    "Unprintable", "Unreadable", "Unsupported", "_Unknown", "_Mismatch", "_NaNAtStart",
+    "Again", "Assigns", "Dependent", "Elsewhere", "ElsewhereError", "GivenUp", "Grows", "Looks", "NeedsTracing", "NotAtFirst",
+    "NotConstant", "NotForAll", "NotKept", "NotRecorded", "NotScalar", "NotToBeCached", "NotYet", "Rebinds", "Refused", "Rerun", "Switch", "TooDense",
+    "Unfit", "Unprintable", "Unreadable", "Unspeakable", "Unsupported", "WritesTo", "_Mismatch", "_NaNAtStart", "_Unknown",
 }  # fmt: skip
 """Raised and caught inside of fungrad."""
 NEVER_RAISED = {"InconclusiveDimensionOperation", "TypePromotionError"}

@@ -363,8 +363,8 @@ def test_first_calls_and_new_functions_are_told_apart(caplog):
     assert messages(caplog) == [
         "traced jit(<lambda>): this is its first call",
         "compiled jit(<lambda>) for float64[] in T ms",
-        f"traced jit(<lambda>): it is a new function, made at test_settings.py:{line} as another was before. Each "
-        "call of jit has programs of its own: jit the function once, outside of the loop",
+        f"traced jit(<lambda>): test_settings.py:{line} has made a new function, as it did before. Each jit(f) starts "
+        "without programs: write g = jit(f) once, outside of the loop, and call g in it",
         "compiled jit(<lambda>) for float64[] in T ms",
     ]
 

@@ -248,7 +248,7 @@ class Program(Keeper):
         return self._native(recalled(self.expr, self.borrowed, self.donated), xp)
 
     def _native(self, code: PythonSource | None, xp: ModuleType) -> Native | None:
-        return code and Native(self.bound(code, xp, rounds, False), code.loops, code.alone)
+        return code and Native(self.bound(code, xp, rounds, False), code.loops, code.kernels_only)
 
     def bound(
         self, source: PythonSource, xp: ModuleType, *options: Any

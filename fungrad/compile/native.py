@@ -73,14 +73,14 @@ def source_with_kernels(
         and taken > peak(scheduled(expr, donated, borrowed, target))
     ):
         return None
-    alone = all(isinstance(step, (Call, Free)) for step in steps.steps) and all(
+    kernels_only = all(isinstance(step, (Call, Free)) for step in steps.steps) and all(
         isinstance(x, Fused) for x in _called(steps)
     )
     if not target.on_host:
-        return _on_device(xp, steps, kernels)._replace(alone=alone)
+        return _on_device(xp, steps, kernels)._replace(kernels_only=kernels_only)
     for fused, function in zip(kernels, host_kernels.compile_kernels(to_compile), strict=True):
         fused.compiled(function)
-    return python_source(steps)._replace(alone=alone)
+    return python_source(steps)._replace(kernels_only=kernels_only)
 
 
 def _on_device(xp: ModuleType, steps: Schedule, kernels: Sequence[Fused]) -> PythonSource:

@@ -1,7 +1,8 @@
-"""Results that may be written over operands: those that keep their layout in memory.
+"""Results that may overwrite an operand without a change of their memory order.
 
-NumPy lays out ``x * y`` in the order of both operands, and in C order where these differ; ``np.multiply(x, y, x)`` in that of
-`x`. So where a result of the program can lie so, operands must lie in one order.
+NumPy gives ``x * y`` the memory order of its operands, and C order where these differ; ``np.multiply(x, y, x)`` has the order
+of `x`. So where a caller can see the order of a result, an operand is overwritten only if all operands have one order.
+Variables *have the same order* here if their axes come in the same order in memory, whatever the inputs' orders are.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from fungrad.compile.kernels.orders import copying, shown, turned
+from fungrad.compile.kernels.orders import copying, turned, visible
 from fungrad.compile.steps import Operand
 from fungrad.core.config import check_exprs
 from fungrad.core.errors import ExprError
@@ -23,7 +24,7 @@ from fungrad.primitives.slices import Slice
 from fungrad.primitives.ufunc import Elementwise
 
 IN_C = -1
-"""Stands for all variables that lie in C order, whatever the inputs do."""
+"""In place of a variable: C order, whatever the inputs' orders."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,21 +34,21 @@ class Overwriting:
     Attributes
     ----------
     like
-        Of each variable one that lies in the same order, or `IN_C`.
+        For each variable, one that represents all variables of the same order, or `IN_C`.
     given
-        Of each variable the inputs that decide about its order.
+        For each variable, the inputs whose orders determine its order.
     plain
-        Variables that have no order: without two axes that are longer than 1, or repeated along all but one.
-    shown
-        Variables in whose order a result of the program may lie.
+        Variables without an order: at most one of their axes is longer than 1 and not repeated.
+    visible
+        Variables whose order a result of the program may have.
     turned
-        Variables that lie in another order than C's.
+        Variables that are in another order than C's even where all inputs are in C order.
     """
 
     like: tuple[int, ...]
     given: tuple[frozenset[int], ...]
     plain: frozenset[int]
-    shown: frozenset[int]
+    visible: frozenset[int]
     turned: frozenset[int]
 
     def check(self) -> Overwriting:
@@ -56,18 +57,23 @@ class Overwriting:
         Raises
         ------
         ExprError
-            If a variable lies like one that itself lies like another, or an order is decided by what is no input.
+            If a representative is itself represented by another variable, or an order is determined by a variable that is no
+            input.
         """
         like = self.like
         for v, w in enumerate(like):
             if w != IN_C and (not 0 <= w < len(like) or like[w] != w):
-                raise ExprError(f"overwriting: v{v} lies like v{w}, which has no order of its own")
+                raise ExprError(
+                    f"overwriting: v{v} is represented by v{w}, which is represented by another"
+                )
             if any(self.given[u] != {u} for u in self.given[v]):
-                raise ExprError(f"overwriting: the order of v{v} is decided by what is no input")
+                raise ExprError(
+                    f"overwriting: the order of v{v} is determined by a variable that is no input"
+                )
         return self
 
     def __str__(self) -> str:
-        """Show how the variables lie that have an order, one a line."""
+        """Show the orders of all variables that have one, a line for each."""
         lines = ["{ overwriting ."]
         for v, w in enumerate(self.like):
             if v in self.plain:
@@ -78,7 +84,7 @@ class Overwriting:
                 if self.given[v]
                 else "",
                 "turned" if v in self.turned else "",
-                "shown" if v in self.shown else "",
+                "visible" if v in self.visible else "",
             ]
             lines.append(f"  v{v}: {', '.join(filter(None, facts))}")
         return "\n".join([*lines, "}"])
@@ -86,10 +92,13 @@ class Overwriting:
     __repr__ = __str__
 
     def in_order(self, out: int, operands: Iterable[int]) -> tuple[int, ...] | None:
-        """Return the inputs that must be in C order for writing `out` over an operand; None if impossible."""
+        """Return the inputs that must be in C order for writing `out` over an operand.
+
+        The result is empty where no input matters, and None where `out` must never be written over an operand.
+        """
         operands = [v for v in operands if v not in self.plain]
         likes = {self.like[v] for v in operands}
-        if out not in self.shown or out in self.plain or len(likes) < 2:
+        if out not in self.visible or out in self.plain or len(likes) < 2:
             return ()
         if not self.turned.isdisjoint(operands):
             return None
@@ -121,11 +130,11 @@ def overwriting_of(expr: Expr) -> Overwriting:
                 like[v] = IN_C
                 continue
             given[v] = by
-            turns_here = v in turns and turns.isdisjoint(operands)  # as `astype` does
+            turns_here = v in turns and turns.isdisjoint(operands)
             if len(likes) == 1 and _follows(primitive) and not turns_here:
                 (like[v],) = likes
     overwriting = Overwriting(
-        tuple(like), tuple(given), frozenset(plain), frozenset(shown(expr)), frozenset(turns)
+        tuple(like), tuple(given), frozenset(plain), frozenset(visible(expr)), frozenset(turns)
     )
     return overwriting.check() if check_exprs.get() else overwriting
 
@@ -135,18 +144,21 @@ def _has_order(shape: Shape) -> bool:
 
 
 def _follows(primitive: Primitive) -> bool:
-    """Whether results lie in the order of the operands, if these lie in one."""
+    """Whether results have the order of the operands, if these have one order."""
     return isinstance(primitive, (Elementwise, Cast)) or (
         isinstance(primitive, Slice) and not primitive.dropped
     )
 
 
 def rounds_in_place(type_: ArrayType) -> bool:
-    """Whether NumPy multiplies differently into an operand: single complex numbers, without fused steps."""
+    """Whether NumPy may round a product differently when it is written over an operand.
+
+    It does for a single complex number: only into other memory does it use fused multiplications and additions.
+    """
     return type_.dtype.kind == "c" and type_.size == 1
 
 
 def has_into(primitive: Primitive, register: int, operands: Sequence[Operand]) -> bool:
-    """Whether a call computes the result into a register, which may be one of its operands."""
-    names = [str(x.register) if x.shape is None else "" for x in operands]
+    """Whether a call can write its result into a register, which may be one of its operands."""
+    names = [str(x.register) if x.shape is None else "" for x in operands]  # "": a reshaped one
     return primitive.call_into(str(register), *names) is not None

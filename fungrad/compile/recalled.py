@@ -128,7 +128,7 @@ def keep(source: PythonSource | None, expr: Expr, *options: Sequence[int]) -> No
                     values[name] = spelled(value)
         except Unspeakable:
             return
-        about["flags"] = [source.loops, source.alone]
+        about["flags"] = [source.loops, source.kernels_only]
     about |= {"values": values, "primitives": primitives, "kernels": kernels}
     store.put(key, json.dumps(about).encode())
 

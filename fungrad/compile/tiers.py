@@ -78,16 +78,16 @@ class Native(NamedTuple):
     Attributes
     ----------
     function
-        What runs it.
+        The program as a function of its arguments.
     loops
         Whether Python runs loops of it.
-    alone
-        Whether it calls nothing else, so that what NumPy does where it would warn does not matter.
+    kernels_only
+        Whether only kernels are called, so that NumPy's floating-point warnings need no handling.
     """
 
     function: Function
     loops: bool
-    alone: bool = False
+    kernels_only: bool = False
 
 
 def rounds(n: int | None = None) -> Iterable[Any]:
@@ -187,7 +187,7 @@ class Tier:
             native = self.native
             if native is None or not (usual or _ignores_underflow()) or self._is_unfit(arguments):
                 return self._unobserved(library, arguments, usual)
-            if not native.alone:
+            if not native.kernels_only:
                 float_modes.set(RERUN_MODES)
             try:
                 results = native.function(*arguments)
@@ -197,7 +197,7 @@ class Tier:
             except (Rerun, np.linalg.LinAlgError) as why:  # NumPy's functions fail in turn
                 self._failed(why, arguments)
             finally:
-                if not native.alone:
+                if not native.kernels_only:
                     float_modes.set(before)
             # Not in the block above: its errors are not the context of others.
             return self._unobserved(library, arguments, usual=False)

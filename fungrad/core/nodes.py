@@ -148,10 +148,17 @@ def _fields(
         meta = static if data_fields is None else [n for n in names if n not in data_fields]
     data = list(data_fields) if data_fields is not None else [n for n in names if n not in meta]
     if sorted([*data, *meta]) != sorted(set(names)):
-        left_out = f" without drop_fields {list(drop_fields)}" if drop_fields else ""
+        given = {"data_fields": data, "meta_fields": meta, "drop_fields": [*drop_fields]}
+        listed = [name for fields in given.values() for name in fields]
+        known = {*names, *drop_fields}
         raise ValueError(
-            f"the data_fields {data} and meta_fields {meta} of {cls.__name__} must together be its "
-            f"fields {names}{left_out}, each once"
+            f"register_dataclass({cls.__name__}): each field must be in exactly one of "
+            + ", ".join([f"{k} {v}" for k, v in given.items()])
+            + "".join(
+                [f"; {n!r} is in none" for n in names if n not in listed]
+                + [f"; {n!r} is in several" for n in sorted({*listed}) if listed.count(n) > 1]
+                + [f"; {n!r} is no field" for n in sorted({*listed} - known)]
+            )
         )
     return data, meta
 

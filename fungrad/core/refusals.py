@@ -72,9 +72,9 @@ def instead_of_store() -> str:
 
 
 BRANCH = (
-    "Write the choice with fungrad.lax.cond or fungrad.numpy.where, a loop with fungrad.lax.while_loop, or, if the "
-    "condition depends on an argument that is not an array, name the argument in static_argnums or "
-    "static_argnames of jit."
+    "Write `if` with fungrad.lax.cond, which runs one branch, or fungrad.numpy.where, which computes both; `while` with "
+    "fungrad.lax.while_loop; `and`, `or` and `not` with fungrad.numpy.logical_and, logical_or and logical_not. If the condition "
+    "depends on an argument that is not an array, name the argument in static_argnums or static_argnames of the transform."
 )
 TAKE = (
     "To index a NumPy array with a traced one, write fungrad.numpy.array(a)[index] in place of a[index], or "
@@ -91,11 +91,11 @@ COMPARE = (
 )
 CONVERT = (
     "Keep it an array (fungrad.numpy functions take 0-d arrays), return it and convert outside, or "
-    "name the argument in static_argnums or static_argnames of jit."
+    "name the argument in static_argnums or static_argnames of the transform."
 )
 INDEX = (
     "Shapes and Python indices must be known when the function is traced: name the argument in "
-    "static_argnums or static_argnames of jit; to pick elements, index an array: x[i] works, and "
+    "static_argnums or static_argnames of the transform; to pick elements, index an array: x[i] works, and "
     "fungrad.lax.dynamic_slice_in_dim(x, i, n) is x[i : i + n]; for a number of steps, fungrad.lax.fori_loop."
 )
 

@@ -225,24 +225,25 @@ class Tracer(Slots):
         caller = sys._getframe(3)  # beyond __float__ and api_boundary
         name = builtin.__name__
         if frames.is_internal(caller):  # which may call the user's function: math.sin itself, say
-            called = frames.called_in(caller)[1]
+            by, called = frames.called_in(caller)
             while isinstance(called, functools.partial):
                 called = called.func
             meant = not isinstance(called, BuiltinFunctionType)
         else:
+            by = frames.called_in(caller)[0]
             meant = not scipys.loses(caller) and frames.asks_for_number(caller)
         if not meant and self._has_derivative:
             refusals.check_not_assigned(self._type, self._owner)
             refusals.check_no_method(self._type)
             advice = (
-                "Use the function of fungrad.numpy or fungrad.scipy (fnp.sqrt instead of math.sqrt); if a constant "
-                f"is meant, write {name}(x)."
+                "Use the function of fungrad.numpy or fungrad.scipy that does the same (fnp.sqrt instead of math.sqrt). If the "
+                f"number is to count as a constant, with a derivative of 0, convert it yourself: {name}(x)."
             )
             instead = refusals.instead()
             raise refusals.refused(
                 LostDerivativeError,
-                f"at {here()}\na function that is not fungrad's converts a tracer of type {self._type} to a "
-                f"Python number: its derivative would be lost. {instead or advice}",
+                f"at {here()}\n{by or 'a function that is not fungrad’s'} converts a tracer of type {self._type} to a Python number: "
+                f"its derivative would be lost. {instead or advice}",
             )
         return self._number(f"{name}(...)", "CONVERT", True)
 

@@ -1,4 +1,7 @@
-"""Functions made of functions: they look like these, and go wherever these can go."""
+"""Callables that transforms return, with the metadata of the user's function.
+
+They can be pickled if that function can. Such a callable is pickled as its *recipe*: a transform and its arguments, from which it is made again.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Portable:
     """Base of callables made from a user's function, which are pickled as their recipe.
 
-    One that is found by its own name, as a decorated function is, hides the function that it was made of: that cannot be
-    pickled. What is pickled then is a plain function, `_remade`, which is found by name too. The pickle of the
-    standard library stores its name. cloudpickle stores the function itself, with all that it closes over, where it
-    does so with functions: in ``__main__``, say, which is another one in another process.
+    A decorated function is an exception. Its name leads to the `Portable` and no longer to the user's function, so that
+    function cannot be pickled by name, and neither can the recipe. Then the plain function `_remade` is pickled, which has the
+    name ``f._remade``. The pickle of the standard library stores that name. cloudpickle stores names likewise, but stores a
+    function of ``__main__`` itself, with its closure, since ``__main__`` is a different module in another process.
     """
 
     def recipe(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
@@ -38,6 +41,7 @@ class Portable:
             return make(*parts)
 
         remake.__module__ = self.__module__
+        # Looked up by this name, it is found through the property.
         remake.__qualname__ = f"{getattr(self, '__qualname__', '')}._remade"
         return remake
 
@@ -54,23 +58,26 @@ class Portable:
 
 
 def _found_or_made(remake: Any) -> Any:
+    """Return the callable that `remake` was pickled for: this process has it, or it is made later."""
     owner = _by_name(remake.__module__, remake.__qualname__.removesuffix("._remade"))
     if isinstance(owner, Portable) and vars(owner).get("_remade") is remake:
         return owner
-    if not hasattr(remake, "made"):  # as a function may refer to itself, it may come up twice
+    if not hasattr(
+        remake, "made"
+    ):  # the pickle of a recursive function asks twice, and gets one object
         remake.made = _Loaded(remake)
     return remake.made
 
 
 class _Loaded(Portable):
-    """Becomes the loaded callable at its first use: before, parts of it may be missing."""
+    """Callable that becomes the loaded one at its first use, when all its parts have been unpickled."""
 
     def __init__(self, remake: Callable[[], Any]) -> None:
         self.made_by = remake
 
     def _become(self) -> Any:
         remake = vars(self).get("made_by")
-        if remake is not None:  # else another thread has been here meanwhile
+        if remake is not None:  # another thread may have done it
             made = remake()
             vars(self).update(vars(made))
             self.__class__ = type(made)
@@ -102,10 +109,11 @@ def _by_name(module: str | None, name: Any) -> Any:
 
 
 _OWN = frozenset(["fun", "label", "nondiff_argnums"])
+"""Attributes that subclasses of `Portable` set for themselves, and that are not copied from them."""
 
 
 def resemble(made: Any, fun: Any) -> None:
-    """Give `made` the name, the documentation and the attributes of the function it is made of."""
+    """Give `made` the name, documentation, annotations and attributes of `fun`, which it is made of."""
     functools.update_wrapper(made, fun, updated=())
     copy_annotations(made, fun)
     for name, value in dict(getattr(fun, "__dict__", {})).items():
@@ -115,7 +123,10 @@ def resemble(made: Any, fun: Any) -> None:
 
 
 def looks_like(fun: Any) -> Callable[[F], F]:
-    """Decorate a function of fungrad's own that stands for `fun`, whose name may be None."""
+    """Decorate an inner function that stands for `fun`, as `functools.wraps` does.
+
+    Attributes of `fun` are not copied. A `__name__` of `fun` that is no string is left out, where `functools.wraps` would raise.
+    """
     kept = [
         name
         for name in functools.WRAPPER_ASSIGNMENTS
@@ -132,9 +143,9 @@ class Transformed(Portable):
         self._recipe = recipe
         resemble(self, recipe[1])
 
-    def __call__(
-        self, /, *args: Any, **kwargs: Any
-    ) -> Any:  # what `api_boundary` makes, in one call
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        # The same as `api_boundary`, without a further call: errors lose fungrad's own frames, and `Again`
+        # asks for one repetition with the context as it was before.
         before = contextvars.copy_context()
         try:
             return self._call(*args, **kwargs)
@@ -160,9 +171,9 @@ class Transformed(Portable):
 
 
 def transformed(transform: Callable[..., Any], fun: Any, *options: Any) -> Callable[[F], F]:
-    """Decorate the result of ``transform(fun, *options)``, so that it looks like `fun` and is pickled.
+    """Decorate the function that ``transform(fun, *options)`` returns.
 
-    `transform` must be found by its name.
+    It then looks like `fun`, and can be pickled. `transform` must be found by its name.
     """
 
     def decorate(call: F) -> F:

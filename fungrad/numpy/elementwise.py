@@ -35,7 +35,7 @@ from fungrad.primitives.shaping import zeros_like
 # Choice
 
 
-@extends(np.where, by="size", zero_d=True)
+@extends(np.where, first="size", zero_d=True)
 def where(
     condition: Any, x: Any = None, y: Any = None, /, *, size: Any = None, fill_value: Any = None
 ) -> Any:

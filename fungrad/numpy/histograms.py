@@ -75,7 +75,7 @@ def _checked(weights: Any, index: Tracer) -> Tracer:
     return w
 
 
-@extends(np.bincount, by="length")
+@extends(np.bincount, first="length")
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0, *, length: Any = None) -> Any:
     """With `length`, so many bins are counted, and indices beyond, or negative ones, are left out.
 

@@ -149,7 +149,7 @@ def poly(seq_of_zeros: Any) -> Any:
     return np.real(result) if real is not None else result
 
 
-@extends(np.roots, by="strip_zeros")
+@extends(np.roots, first="strip_zeros")
 def roots(p: Any, *, strip_zeros: bool = True) -> Any:
     """With ``strip_zeros=False`` the first coefficient is taken to be not zero.
 

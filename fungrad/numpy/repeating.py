@@ -69,7 +69,7 @@ def _repeated(a: Any, repeats: Any, axis: Any) -> Any:
     return at_positions(x, axis, np.repeat(np.arange(n), counts))
 
 
-@extends(np.repeat, by="total_repeat_length")
+@extends(np.repeat, first="total_repeat_length")
 def repeat(a: Any, repeats: Any, axis: Any = None, *, total_repeat_length: Any = None) -> Any:
     """Where the numbers of repeats are not known, under `jit` and `vmap`, give `total_repeat_length`.
 

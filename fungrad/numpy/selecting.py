@@ -69,7 +69,7 @@ def first_true(condition: Any, size: int) -> Any:
     return pad_axis(order, 0, 0, size - order.shape[0], -1)
 
 
-@extends(np.nonzero, by="size")
+@extends(np.nonzero, first="size")
 def nonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
     """Where values are not known, under `jit` and `vmap`, give `size`: so many indices are returned.
 
@@ -93,7 +93,7 @@ def nonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
     return tuple(axes)
 
 
-@extends(np.flatnonzero, by="size")
+@extends(np.flatnonzero, first="size")
 def flatnonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
     """`size` and `fill_value` as in `nonzero`."""
     if size is None:
@@ -101,7 +101,7 @@ def flatnonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
     return nonzero(ravel(a), size=size, fill_value=fill_value)[0]
 
 
-@extends(np.argwhere, by="size")
+@extends(np.argwhere, first="size")
 def argwhere(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
     """`size` and `fill_value` as in `nonzero`."""
     if size is None:
@@ -109,7 +109,7 @@ def argwhere(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
     return stack(nonzero(a, size=size, fill_value=fill_value), 1)
 
 
-@extends(np.extract, by="size")
+@extends(np.extract, first="size")
 def extract(condition: Any, arr: Any, *, size: Any = None, fill_value: Any = 0) -> Any:
     """With `size`, so many elements are returned, needed where the condition has no known values.
 
@@ -121,7 +121,7 @@ def extract(condition: Any, arr: Any, *, size: Any = None, fill_value: Any = 0) 
     return compress(np.ravel(condition), np.ravel(arr), size=size, fill_value=fill_value)
 
 
-@extends(np.compress, by="size")
+@extends(np.compress, first="size")
 def compress(
     condition: Any,
     a: Any,

@@ -160,7 +160,7 @@ def _unique_of_value(x: Tracer, axis: int | None, equal_nan: bool) -> tuple[Any,
     return values, first, inverse, counts
 
 
-@extends(np.unique, by="size")
+@extends(np.unique, first="size")
 def unique(
     ar: Any,
     return_index: bool = False,
@@ -200,7 +200,7 @@ def _of_unique(function: Any, make: Any, index: bool, inverse: bool, counts: boo
         results = unique(x, index, inverse, counts, equal_nan=False, **sizes)
         return make(*results) if make else results
 
-    return extends(function, by="size")(rule)
+    return extends(function, first="size")(rule)
 
 
 unique_all = _of_unique(np.unique_all, UniqueAll, True, True, True)
@@ -212,14 +212,14 @@ unique_values = _of_unique(np.unique_values, None, False, False, False)
 # Two sets
 
 
-@extends(np.union1d, by="size")
+@extends(np.union1d, first="size")
 def union1d(ar1: Any, ar2: Any, *, size: Any = None, fill_value: Any = None) -> Any:
     """`size` and `fill_value` as in `unique`."""
     ordered = np.sort(np.concatenate(_pair(ar1, ar2)))
     return _at(ordered, _positions(_firsts(ordered), size, "union1d"), fill_value)
 
 
-@extends(np.intersect1d, by="size")
+@extends(np.intersect1d, first="size")
 def intersect1d(
     ar1: Any,
     ar2: Any,
@@ -251,7 +251,7 @@ def intersect1d(
     return common, at_x, at_y
 
 
-@extends(np.setdiff1d, by="size")
+@extends(np.setdiff1d, first="size")
 def setdiff1d(
     ar1: Any, ar2: Any, assume_unique: bool = False, *, size: Any = None, fill_value: Any = None
 ) -> Any:
@@ -264,7 +264,7 @@ def setdiff1d(
     return difference.astype(np.result_type(ar1))
 
 
-@extends(np.setxor1d, by="size")
+@extends(np.setxor1d, first="size")
 def setxor1d(
     ar1: Any, ar2: Any, assume_unique: bool = False, *, size: Any = None, fill_value: Any = None
 ) -> Any:

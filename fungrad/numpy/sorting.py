@@ -63,7 +63,7 @@ def _ordering(numpy_function: Any, traced: Any, of_plain: Any) -> Any:
             return public(a, axis, kind, order, stable=stable)
         return of_plain(public(_opposite(np.asanyarray(a)), axis, order=order, stable=stable))
 
-    public = extends(numpy_function, by="descending")(rule)  # NumPy has it since 2.5
+    public = extends(numpy_function, first="descending")(rule)  # NumPy has it since 2.5
     return public
 
 

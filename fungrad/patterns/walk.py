@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.compile.flow import Choice, Repeat, Until
-from fungrad.core.errors import Source, describe_source
+from fungrad.core.errors import FungradError, Source, describe_source
 from fungrad.core.expr import Calling, Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
@@ -21,8 +21,8 @@ STEPS = 4096
 """Most equations, over all rounds, of a loop that is walked round by round; others count as one round."""
 
 
-class DenseError(ValueError):
-    """A matrix of derivatives that has too many entries to be a sparse one.
+class DenseError(FungradError, ValueError):
+    """A matrix of derivatives has too many entries for a sparse one.
 
     >>> import fungrad as fg
     >>> from fungrad.patterns.walk import DenseError

@@ -1,7 +1,7 @@
 """Hypergeometric functions, orthogonal polynomials, Legendre functions and spherical harmonics.
 
-Each differentiates into its own family with shifted parameters, so any order of derivative is exact.
-By parameters there is no closed form. DLMF is the NIST Digital Library of Mathematical Functions.
+The derivative of each by its argument is again one of these functions, with shifted parameters, so any order is exact.
+Derivatives by parameters have no closed form, and raise an error. DLMF is the NIST Digital Library of Mathematical Functions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fungrad.primitives.ufunc import DType, Elementwise, Function, Rule, total
 
 
 def fixed(name: str, *operands: str) -> tuple[Rule, ...]:
-    """Return the rules of parameters by which there is no derivative."""
+    """Return a rule for each parameter, which raises that there is no derivative by it."""
     return tuple(no_derivative(name, operand) for operand in operands)
 
 
@@ -49,19 +49,19 @@ hyperu: Function = special(
 
 
 def gauss(a: float, b: float, c: float, z: Any) -> Any:
-    """Return 2F1(a, b; c; z) for numbers a, b, c."""
+    """Return 2F1(a, b; c; z) for numbers a, b, c, which SciPy takes as real ones beside a complex z too."""
     real = np.zeros((), type_of(z).dtype).real.dtype
     like = z if type_of(z).dtype == real else z.real
     return hyp2f1(*[constant(p, like) for p in (a, b, c)], z)
 
 
 def kummer(a: float, b: float, z: Any) -> Any:
-    """Return 1F1(a; b; z) for numbers a, b."""
+    """Return 1F1(a; b; z) for numbers a, b and a real z."""
     return hyp1f1(constant(a, z), constant(b, z), z)
 
 
-# Orthogonal polynomials: DLMF 18.9.15-18.9.28. A polynomial of degree 0 is constant; the one of degree -1
-# that the formula names is not asked for then.
+# Orthogonal polynomials: DLMF 18.9.15-18.9.28. For degree 0 the derivative is 0: a factor (n != 0), or n, makes it so, and
+# `lower` keeps the formula from asking for a polynomial of degree -1.
 
 
 def lower(n: Any) -> Any:
@@ -70,7 +70,7 @@ def lower(n: Any) -> Any:
 
 
 def parameters_like(x: Any, *values: float) -> list[Any]:
-    """Return numbers as parameters of a polynomial in `x`, which are real."""
+    """Return numbers as real parameters of a polynomial in `x`, in its precision."""
     like = x.real if type_of(x).dtype.kind == "c" else x
     return [constant(value, like) for value in values]
 
@@ -128,7 +128,7 @@ eval_laguerre: Function = special(
 )
 eval_hermite: Function = special(
     "eval_hermite",
-    None,
+    None,  # the degree is an integer, in both Hermite polynomials
     lambda t, out, n, x: mul(t, 2 * cast(n, x) * eval_hermite(lower(n), x)),
 )
 eval_hermitenorm: Function = special(
@@ -137,8 +137,8 @@ eval_hermitenorm: Function = special(
     lambda t, out, n, x: mul(t, cast(n, x) * eval_hermitenorm(lower(n), x)),
 )
 
-# Legendre functions and spherical harmonics: DLMF 14.10.5; the ladder operators of angular momentum,
-# L+- = exp(+-i phi) (+-d/dtheta + i cot(theta) d/dphi), give a derivative by theta that is regular at the poles.
+# Legendre functions: DLMF 14.10.5, which has no value at x = +-1. Spherical harmonics: the ladder operators of angular
+# momentum, L+- = exp(+-i phi) (+-d/dtheta + i cot(theta) d/dphi), give a derivative by theta that is regular at the poles.
 
 lpmv: Function = special(
     "lpmv",
@@ -170,7 +170,7 @@ class SphericalHarmonic(Elementwise):
         terms = []
         if t_theta is not None:
             up, down = self._neighbour(n, m, 1, theta, phi), self._neighbour(n, m, -1, theta, phi)
-            turn = complex_(cos(phi), -sin(phi))
+            turn = complex_(cos(phi), -sin(phi))  # exp(-i phi)
             slope = (turn * up - turn.conj() * down) / 2
             terms.append(mul(cast(t_theta, out), slope))
         if t_phi is not None:
@@ -178,7 +178,7 @@ class SphericalHarmonic(Elementwise):
         return total(terms)
 
     def _neighbour(self, n: Any, m: Any, by: int, theta: Any, phi: Any) -> Any:
-        """Return sqrt((n -+ m) (n +- m + 1)) Y_n^(m +- 1), which is 0 beyond m = +-n."""
+        """Return sqrt((n - s m) (n + s m + 1)) Y_n^(m + s), where s = `by` = +-1; 0 where |m + s| > n."""
         squared = cast((n - by * m) * (n + by * m + 1), theta)
         harmonic = self(n, m + by, theta, phi)
         return cast(sqrt(maximum(squared, zeros_like(squared))), harmonic) * harmonic

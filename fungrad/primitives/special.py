@@ -28,7 +28,7 @@ from fungrad.primitives.elementwise import (
     less,
     log,
     log1p,
-    log_of_base,
+    log_for_power,
     logical_and,
     logical_not,
     logical_or,
@@ -36,7 +36,7 @@ from fungrad.primitives.elementwise import (
     mul,
     neg,
     power,
-    power_of_base,
+    power_rule_for_base,
     real,
     select,
     sigmoid_slope,
@@ -261,8 +261,8 @@ cbrt = special("cbrt", lambda t, out, x: div(t, 3 * (out * out)), label="special
 cosm1 = special("cosm1", lambda t, out, x: mul(t, neg(sin(x))))
 powm1 = special(
     "powm1",
-    power_of_base,
-    lambda t, out, x, y: mul(t, power(x, y) * log_of_base(x, y)),
+    power_rule_for_base,
+    lambda t, out, x, y: mul(t, power(x, y) * log_for_power(x, y)),
 )
 expit: Function = special("expit", lambda t, out, x: mul(t, sigmoid_slope(x)))
 logit = special("logit", lambda t, out, x: div(t, x * (1 - x)))

@@ -23,8 +23,8 @@ def mirror_of(
     def missing(name: str) -> Any:
         if name in mirrored.__all__:
             raise AttributeError(
-                f"{module} has no {name!r}; {mirrored.__name__}.{name} works on plain arrays, outside of transformed "
-                "functions"
+                f"{module} has no {name!r}; {mirrored.__name__}.{name} works on plain arrays, so call it outside of "
+                "transformed functions; within one, call it by fungrad.pure_callback, with its derivative by fungrad.custom_jvp"
             )
         raise unknown_name(module, name, names)
 

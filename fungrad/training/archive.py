@@ -102,7 +102,9 @@ def read(file: BinaryIO, mark: bytes = MARK) -> tuple[list[Any], list[np.ndarray
     found = _END.search(end)
     kind, version = mark.decode().split()[1:3]
     if found is None or found[1].decode() != kind:
-        raise CheckpointError(f"is no {kind} of fungrad, or was cut off: its end is missing")
+        raise CheckpointError(
+            f"does not end as a {kind} of fungrad does: it is another kind of file, or writing or copying it was interrupted"
+        )
     if found[2].decode() != version:
         raise CheckpointError(
             f"is a {kind} in format {int(found[2])}, which this version of fungrad does not read: it reads format {version}"

@@ -171,7 +171,7 @@ def load(
     ...     except training.CheckpointError as error:
     ...         print(str(error).removeprefix(folder))
     {'w': array([0., 0.])}
-    /run.ckpt has float64[2] at [0].mu['w'], where like has float64[3]
+    /run.ckpt has float64[2] at [0].mu['w'], where the argument like has float64[3]: give a like of the file's types, or none
     More: python -m fungrad explain CheckpointError
     """
     loaded: list[Any] = []
@@ -255,11 +255,15 @@ def _check_like(tree: Any, like: Any) -> None:
     wanted, other = flatten_with_path(like)
     if structure != other:
         where, how = difference(other, tree, True) or ("the root", "they are other nodes")
-        raise CheckpointError(f"has another structure than like; at {where}: {how}")
+        raise CheckpointError(
+            f"has another structure than the argument like; at {where}: {how}. Load it without like to see what it holds"
+        )
     for (path, x), (_, y) in zip(leaves, wanted, strict=True):
         if (a := _kind(x)) != (b := _kind(y)):
             where = keystr(path) or "the root"
-            raise CheckpointError(f"has {a} at {where}, where like has {b}")
+            raise CheckpointError(
+                f"has {a} at {where}, where the argument like has {b}: give a like of the file's types, or none"
+            )
 
 
 def _kind(leaf: Any) -> str:

@@ -15,6 +15,6 @@ class CheckpointError(FungradError, ValueError):
     ...         training.load(file.name)
     ...     except training.CheckpointError as error:
     ...         print(str(error).removeprefix(file.name))
-     is no checkpoint of fungrad, or was cut off: its end is missing
+     does not end as a checkpoint of fungrad does: it is another kind of file, or writing or copying it was interrupted
     More: python -m fungrad explain CheckpointError
     """

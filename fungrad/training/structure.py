@@ -213,7 +213,8 @@ class Known:
                 return candidate
         if name not in self._things:
             raise CheckpointError(
-                f"holds {name}, which is not among what may be made of a file: pass it in types=, or, for a checkpoint, a tree with one as like="
+                f"holds an object of the class {name}, and only classes that are named are made of a file: pass types=[{name.rpartition('.')[2]}]; "
+                "for a checkpoint, like=tree also names the classes in a tree. If the class was renamed, give the new one that name"
             )
         return self._things[name]
 

@@ -139,8 +139,8 @@ def explanation(
     if code is not None and before is not None and before() is not jitted:
         place = line_name(code.co_filename, code.co_firstlineno)
         return (
-            f"traced {label}: it is a new function, made at {place} as another was before. Each call of jit "
-            "has programs of its own: jit the function once, outside of the loop"
+            f"traced {label}: {place} has made a new function, as it did before. Each jit(f) starts without programs: write "
+            "g = jit(f) once, outside of the loop, and call g in it"
         )
     return f"traced {label}: {FIRST}"
 

@@ -210,12 +210,18 @@ def test_what_lies_in_which_order_is_a_value_too():
     assert order.like[sines] == expr.inputs[0]
     assert order.given[turned] == {expr.inputs[1]}
     assert turned in order.turned
-    assert f"  v{sines}: like v0, by v0, shown\n" in str(order)
+    assert f"  v{sines}: like v0, by v0, visible\n" in str(order)
     with pytest.raises(dataclasses.FrozenInstanceError):
         order.like = ()
     for changes, message in [
-        ({"like": (*order.like[:-1], 99)}, "lies like v99, which has no order of its own"),
-        ({"given": (frozenset([sines]), *order.given[1:])}, "decided by what is no input"),
+        (
+            {"like": (*order.like[:-1], 99)},
+            "is represented by v99, which is represented by another",
+        ),
+        (
+            {"given": (frozenset([sines]), *order.given[1:])},
+            "determined by a variable that is no input",
+        ),
     ]:
         with pytest.raises(ExprError, match=message):
             dataclasses.replace(order, **changes).check()

@@ -334,13 +334,16 @@ def test_what_a_linear_solve_is_given_must_be_functions(name):
 
 SINGLE = np.ones(2, np.float32)
 WRONG = {
-    "another shape": (np.ones(3), r"float64\[3\]; it takes float32\[2\]"),
+    "another shape": (
+        np.ones(3),
+        r"float64\[3\]\. The function takes arrays like .*: float32\[2\]",
+    ),
     "another structure": (
         (SINGLE, SINGLE),
-        r"\(float32\[2\], float32\[2\]\); it takes float32\[2\]",
+        r"\(float32\[2\], float32\[2\]\)\. The function takes arrays like .*: float32\[2\]",
     ),
-    "complex for real": (SINGLE * 1j, r"complex64\[2\]; it takes"),
-    "no array": ("text", "text; it takes"),
+    "complex for real": (SINGLE * 1j, r"complex64\[2\]\. The function takes arrays like .*:"),
+    "no array": ("text", r"text\. The function takes arrays like .*:"),
 }
 
 

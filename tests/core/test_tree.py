@@ -106,8 +106,14 @@ def test_dataclasses_that_cannot_be_registered():
         b: int
         c: int
 
-    with pytest.raises(ValueError, match="must together be its fields"):
-        tree.register_dataclass(Three, data_fields=["a"], meta_fields=["b"])
+    for fields, fault in [
+        ((["a"], ["b"]), "'c' is in none"),
+        ((["a", "b"], ["b", "c"]), "'b' is in several"),
+        ((["a", "b"], ["c"], ["b"]), "'b' is in several"),
+        ((["a", "b"], ["c", "d"]), "'d' is no field"),
+    ]:
+        with pytest.raises(ValueError, match=f"exactly one of data_fields .*; {fault}$"):
+            tree.register_dataclass(Three, *fields)
     tree.register_dataclass(Three, data_fields=["a"])
     assert tree.leaves(Three(1, 2, 3)) == [1]
 

@@ -212,13 +212,28 @@ def test_like_may_be_types_alone(tmp_path):
 
 TREE = {"a": np.zeros((2, 3)), "b": [1, Pair(2.0, "x")]}
 DIFFERENCES = [
-    ({"a": np.zeros((2, 3)), "b": [1]}, r"another structure than like; at \['b'\]"),
-    ({"a": np.zeros((2, 3)), "c": [1, Pair(2.0)]}, "another structure than like; at the root"),
+    ({"a": np.zeros((2, 3)), "b": [1]}, r"another structure than the argument like; at \['b'\]"),
+    (
+        {"a": np.zeros((2, 3)), "c": [1, Pair(2.0)]},
+        "another structure than the argument like; at the root",
+    ),
     ({**TREE, "b": [1, (2.0, "x")], "c": Pair(1)}, "another structure"),
-    ({**TREE, "a": np.zeros((3, 2))}, r"float64\[2,3\] at \['a'\], where like has float64\[3,2\]"),
-    ({**TREE, "a": np.zeros((2, 3), "f4")}, r"at \['a'\], where like has float32\[2,3\]"),
-    ({**TREE, "b": [1.0, Pair(2.0, "x")]}, r"int64\[\] at \['b'\]\[0\], where like has float64"),
-    ({**TREE, "b": [1, Pair(2.0, b"x")]}, r"str at \['b'\]\[1\]\.y, where like has bytes"),
+    (
+        {**TREE, "a": np.zeros((3, 2))},
+        r"float64\[2,3\] at \['a'\], where .* like has float64\[3,2\]",
+    ),
+    (
+        {**TREE, "a": np.zeros((2, 3), "f4")},
+        r"at \['a'\], where the argument like has float32\[2,3\]",
+    ),
+    (
+        {**TREE, "b": [1.0, Pair(2.0, "x")]},
+        r"int64\[\] at \['b'\]\[0\], where the argument like has float64",
+    ),
+    (
+        {**TREE, "b": [1, Pair(2.0, b"x")]},
+        r"str at \['b'\]\[1\]\.y, where the argument like has bytes",
+    ),
 ]
 
 
@@ -234,14 +249,18 @@ def test_a_dataclass_that_is_no_node_is_compared_too(tmp_path):
     training.save(tmp_path / "a", [plain({"w": np.zeros(2)}, 1)])
     training.load(tmp_path / "a", [plain({"w": np.ones(2)}, 3)])
     for other in (plain({"w": np.zeros(3)}, 1), plain({"v": np.zeros(2)}, 1), plain(1, 1)):
-        with pytest.raises(training.CheckpointError, match=r"Plain of .* at \[0\], where like has"):
+        with pytest.raises(
+            training.CheckpointError, match=r"Plain of .* at \[0\], where the argument"
+        ):
             training.load(tmp_path / "a", [other])
 
 
 @pytest.mark.parametrize("name", ["namedtuple", "dataclasses", "nodes", "functions"])
 def test_nothing_is_made_that_is_not_allowed_for(name, tmp_path):
     training.save(tmp_path / "a", TREES[name])
-    with pytest.raises(training.CheckpointError, match="not among what may be made of a file"):
+    with pytest.raises(
+        training.CheckpointError, match="only classes that are named are made of a file"
+    ):
         training.load(tmp_path / "a")
 
 

@@ -38,7 +38,7 @@ def test_cells():
     )
     text = done.stdout + done.stderr
     assert "at Cell In[2], line 2 (in f): x[0] = 1.0" in text
-    assert "made at Cell In[3], line 3 as another was before" in text
+    assert "Cell In[3], line 3 has made a new function, as it did before" in text
     assert ".py:" not in text.replace("site-packages", "")
 
 

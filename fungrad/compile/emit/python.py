@@ -1,7 +1,7 @@
 """Printing a schedule as a Python function of straight-line NumPy calls.
 
-What the function saves over running the schedule step by step: no dispatch, and small constants are literals. What loops and
-branches run is printed as functions of its own, beside it.
+The function has no dispatch, which running the schedule step by step has, and small constants are literals. Bodies of loops
+and branches are printed as functions of their own, beside it.
 """
 
 from __future__ import annotations
@@ -53,21 +53,21 @@ class PythonSource(NamedTuple):
     Attributes
     ----------
     functions
-        The definition of a function ``program``, and before it of those that it calls.
+        The definition of a function ``program``, after those of the functions that it calls.
     bindings
-        The constants and primitives that they refer to, by name.
+        Names in the source, and the constants and primitives that they stand for.
     loops
-        Whether there are loops in it.
-    alone
-        Whether it calls nothing but kernels, which notice floating-point errors themselves.
+        Whether the source has loops.
+    kernels_only
+        Whether only kernels are called. They record floating-point errors themselves, so NumPy's need not be watched.
     checking
-        Of a program of a device: the source for arguments in other orders, which checks them.
+        For a program on a device, the source that takes arguments in any memory order, and asks for each.
     """
 
     functions: tuple[Definition, ...]
     bindings: dict[str, Any]
     loops: bool = False
-    alone: bool = False
+    kernels_only: bool = False
     checking: PythonSource | None = None
 
     @property
@@ -95,8 +95,12 @@ class _Module:
         self.bindings: dict[str, Any] = {}
         self.primitives: dict[Primitive, str] = {}
         self.functions: list[Definition] = []
-        self.named: dict[tuple[Any, ...], str] = {}  # by what is printed: the name of its function
-        self.scalars: dict[tuple[int, int], str] = {}  # by schedule and register: constants
+        self.named: dict[
+            tuple[Any, ...], str
+        ] = {}  # kind and identity of what is printed -> name of its function
+        self.scalars: dict[
+            tuple[int, int], str
+        ] = {}  # schedule and register of a constant -> its name
 
     def define(self, functions: Sequence[Definition]) -> None:
         self.functions += functions
@@ -133,9 +137,9 @@ class _Module:
     def inline(
         self, schedule: Schedule, inputs: Sequence[str], fresh: Iterator[str]
     ) -> tuple[list[Line], list[str]]:
-        """Return the lines that run a schedule on `inputs`, and expressions of the results.
+        """Return the lines that run a schedule on `inputs`, and expressions for its results.
 
-        Those of a long schedule call a function of its own.
+        A schedule longer than `pieces.PIECE` steps becomes a function, which the one line calls.
         """
         if len(schedule.steps) <= pieces.PIECE:
             listing = _Printer(schedule, self, fresh, inputs).listing()
@@ -214,7 +218,7 @@ class _Printer:
         operands = self._operands(primitive, step.operands)
         if isinstance(step, Into):
             name = out = self._name(step.register)
-            if step.in_order:
+            if step.in_order:  # else NumPy allocates the result, and chooses its memory order
                 reads, out = (*reads, self.in_order), f"{name} if {self.in_order} else None"
             self._line(f"{name} = {primitive.call_into(out, *operands)}", origin, reads, (name,))
             return
@@ -295,15 +299,18 @@ class _Printer:
         primitive = step.primitive
         if isinstance(primitive, Cast):
             kind = self.schedule.types[step.operands[0].register].dtype.kind
-            if kind != "c" or primitive.dtype.kind in "bc":
+            if (
+                kind != "c" or primitive.dtype.kind in "bc"
+            ):  # else `astype` warns of lost imaginary parts
                 return f"{operands[0]}.astype({primitive.dtype.name!r})"
         text = self._on_scalars(step, operands)
         types = [self.schedule.types[operand.register] for operand in step.operands]
         spelled = primitive.spelled_on_device or self.schedule.target.on_host
-        own = (isinstance(primitive, Stack) and types[0].ndim > 1) or (
+        # `np.array` would stack matrices in C order, where `np.stack` follows them; `np.sum` of half precision rounds more.
+        needs_impl = (isinstance(primitive, Stack) and types[0].ndim > 1) or (
             isinstance(primitive, ReduceSum) and is_half(types[0].dtype)
         )
-        if text is None and spelled and not own:
+        if text is None and spelled and not needs_impl:
             text = primitive.expression(*operands)
         if text is None:
             name = self.module.primitives.get(primitive)
@@ -316,9 +323,10 @@ class _Printer:
         return f"{text}.copy()" if step.copied else text
 
     def _on_scalars(self, step: Call, operands: list[str]) -> str | None:
-        """Return an operation on scalars as Python's, which NumPy runs ten times faster than a ufunc.
+        """Return an operation on scalars as a Python operator, if it can be one.
 
-        Of real numbers only: for integers, scalars warn of an overflow and arrays do not. Comparisons have none.
+        NumPy runs it ten times faster than a ufunc.
+        Operands must be real: integer scalars warn of an overflow, where arrays do not. Comparisons cannot overflow.
         """
         primitive, schedule = step.primitive, self.schedule
         if primitive.on_scalars is None or not schedule.target.scalars:
@@ -331,16 +339,15 @@ class _Printer:
         if kinds - {"b"} != {"f"} and not (compares and kinds <= {"i", "u", "f"}):
             return None
         if all(r in schedule.constants for r in registers):
-            return None  # of literals it would be no NumPy scalar
-        if (
-            primitive is select
-        ):  # nor would a literal that is chosen; and what is chosen can be a view
+            return None  # an operation on literals would give a number of Python's
+        if primitive is select:
+            # The conditional expression returns an operand: a literal is bound to an array, and a 0-d view becomes a scalar.
             operands = [self._bound(r) for r in registers]
             return f"({primitive.on_scalars.format(*operands)})[()]"
         return primitive.on_scalars.format(*operands)
 
     def _operands(self, primitive: Primitive, operands: Sequence[Operand]) -> list[str]:
-        """Return operands as source. Only NumPy's functions take literals for arrays."""
+        """Return operands as source. Only functions that broadcast are given literals in place of arrays."""
         name = self._name if broadcasts(primitive) else self._bound
         texts = [
             name(r) if shape is None else f"{name(r)}.reshape({shape})" for r, shape in operands
@@ -362,7 +369,7 @@ class _Printer:
         return self.names[register]
 
     def _locals(self, registers: Sequence[int]) -> tuple[str, ...]:
-        """Return the local variables that a line mentions that reads `registers`."""
+        """Return the names of `registers` that are local variables, not constants."""
         constants = self.schedule.constants
         return tuple([self.names[r] for r in registers if r not in constants])
 
@@ -374,7 +381,7 @@ class _Printer:
         return name
 
     def _bound(self, register: int) -> str:
-        """Return the name of a constant that may be written as a literal elsewhere."""
+        """Return a name for a register; `_name` gives some constants as literals, which here get a name."""
         constants, name = self.schedule.constants, self._name(register)
         if register not in constants or name in self.bindings:
             return name

@@ -1,4 +1,4 @@
-"""Elements of an array that a kernel reads, by place of its index space, and the part of that."""
+"""Places of an array that a kernel reads, as a function of the place in the kernel's index space."""
 
 from __future__ import annotations
 
@@ -11,17 +11,27 @@ import numpy as np
 from fungrad.core.types import ArrayType, Shape
 
 Box = tuple[tuple[int, int, int], ...]
-"""A part of an index space: axes, each once, and from where on and up to where it goes along them."""
+"""A part of an index space: items ``(axis, low, high)``, in the order of axes.
+
+A place is in it if ``low <= i < high`` along each of these axes."""
 
 
 class Access(NamedTuple):
-    """An array that a kernel reads.
+    """An array that a kernel reads, and the element read at each place of the kernel's index space.
 
-    Each of its axes lies along one of the index space, or is None: there it is read at one place. Along other axes it is
-    repeated. Place `i` of the index space is place ``start + step * i`` of the array; `i`, if `starts` and `steps` are None.
-    Where an axis is the number ``-1 - k``, the k-th operand of what loads is `i`, and has to keep within the array.
-    Outside of `box` any element may be read, and nothing may depend on which.
-    Neighbours along each axis lie `strides` elements apart; as in C order, if that is None.
+    Attributes
+    ----------
+    axes
+        For each axis of the array, the axis of the index space that it follows. None stands for an axis of which one place
+        is read throughout. The number ``-1 - k`` stands for a gather: the k-th operand of the loading node is the index,
+        which must be in range. Along all other axes of the index space, elements are repeated.
+    starts, steps
+        At index `i`, an axis of the array is read at ``start + step * i``. None stands for starts of 0 and steps of 1; then
+        lengths of the array and of the index space are equal.
+    strides
+        For each axis, the distance in memory of successive elements, counted in elements. None stands for C order.
+    box
+        The part of the index space where the element matters. Outside of it any element may be read.
     """
 
     type: ArrayType
@@ -33,13 +43,13 @@ class Access(NamedTuple):
 
     @property
     def lines(self) -> tuple[tuple[int | None, int, int, int], ...]:
-        """For each axis of the array: the axis of the index space, start, step, and distance of neighbours."""
+        """For each axis of the array: the axis of the index space, start, step and stride."""
         return _lines(self)
 
     @property
     def origin(self) -> int:
-        """How many elements from the first one that lies which is read at the first place."""
-        return sum([start * apart for _, start, _, apart in self.lines])
+        """Distance, in elements, from the array's first element to the one read at place 0."""
+        return sum([start * stride for _, start, _, stride in self.lines])
 
     def fits(self, space: Shape) -> bool:
         """Whether the elements read lie within the array, and the box within the index space."""
@@ -60,9 +70,9 @@ class Access(NamedTuple):
         return True
 
     def of(self, array: Any, space: Shape, indices: Sequence[Any] = ()) -> Any:
-        """Return the elements read of an array, with an axis for each of the index space.
+        """Return the elements read from `array`, with an axis for each axis of the index space.
 
-        An axis has length 1 where elements are repeated.
+        An axis has length 1 where elements are repeated. `indices` are the operands that give indices.
         """
         bounds = {a: (low, high - 1) for a, low, high in self.box}
         index = []
@@ -72,14 +82,14 @@ class Access(NamedTuple):
             elif axis < 0:
                 index.append(start + step * indices[-1 - axis])
             else:
-                here = np.clip(np.arange(space[axis]), *bounds.get(axis, (0, space[axis])))
+                here = np.clip(np.arange(space[axis]), *bounds.get(axis, (0, space[axis] - 1)))
                 shape = [-1 if a == axis else 1 for a in range(len(space))]
                 index.append(start + step * here.reshape(shape))
         values = np.asarray(array, self.type.dtype)
         return values[tuple(index)] if index else values.reshape((1,) * len(space))
 
     def __str__(self) -> str:
-        """Show the axes of the index space, and the part that is read unless it is all."""
+        """Show the axes that are followed, starts and steps, and the box, if there are any."""
         text = f"{self.type} along {list(self.axes)}"
         if self.starts is not None:
             text += f" from {list(self.starts)} by {[step for _, _, step, _ in self.lines]}"
@@ -91,12 +101,12 @@ def _lines(access: Access) -> tuple[tuple[int | None, int, int, int], ...]:
     ndim = access.type.ndim
     starts = (0,) * ndim if access.starts is None else access.starts
     steps = (1,) * ndim if access.steps is None else access.steps
-    apart = in_order(access.type.shape) if access.strides is None else access.strides
-    return tuple(zip(access.axes, starts, steps, apart, strict=True))
+    strides = in_order(access.type.shape) if access.strides is None else access.strides
+    return tuple(zip(access.axes, starts, steps, strides, strict=True))
 
 
 def is_part(box: Box, space: Shape) -> bool:
-    """Whether a box is one of an index space, and not empty."""
+    """Whether a box is well formed, lies within an index space, and contains a place of it."""
     axes = [axis for axis, _, _ in box]
     if sorted({*axes}) != axes:
         return False

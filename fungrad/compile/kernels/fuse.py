@@ -21,7 +21,7 @@ from fungrad.compile.kernels.kernel import Kernel
 from fungrad.compile.kernels.machine import ARRAYS, HOST, Machine, blocks_share
 from fungrad.compile.kernels.meaning import NO_WORK, Work, is_of_elements, work_of
 from fungrad.compile.kernels.operations import computed_in
-from fungrad.compile.kernels.orders import shown
+from fungrad.compile.kernels.orders import visible
 from fungrad.compile.kernels.reads import Line, Lines, straight
 from fungrad.compile.kernels.spaces import in_columns, merged
 from fungrad.compile.kernels.views import PIECES, Views, cuts_of, last_of
@@ -71,7 +71,7 @@ class _Fuser:
             for v in equation.inputs:
                 self.readers.setdefault(v, []).append(number)
         self.returned = frozenset(expr.outputs)
-        self.shown = shown(expr)
+        self.visible = visible(expr)
         # What puts together, and of what: that is computed in place, and no part of what reads the whole.
         placing = machine.places and not every
         joins = to_be_placed(expr, self._is_computed) if placing else (set[int](), set[int]())
@@ -374,10 +374,10 @@ class _Fuser:
                 return None
         inside = frozenset(members)
         writes = [v for v in made if self._escapes(v, inside)]
-        kernel = builder.kernel(writes, self.shown.isdisjoint(writes))
+        kernel = builder.kernel(writes, self.visible.isdisjoint(writes))
         if self.every:
             return kernel, builder.reads, writes
-        if not self.shown.intersection(writes).isdisjoint(self.views.turned):
+        if not self.visible.intersection(writes).isdisjoint(self.views.turned):
             return None  # what is returned is to lie as it would without kernels
         many = len(builder.reads) + len(writes) > ARRAYS
         if self._is_short(kernel) if self.machine.vectors else many:

@@ -102,7 +102,7 @@ def _spreads(primitive: Primitive) -> bool:
     return any(a in primitive.axes and b not in primitive.axes for a, b in itertools.pairwise(axes))
 
 
-def shown(expr: Expr) -> set[int]:
+def visible(expr: Expr) -> set[int]:
     """Return the variables whose memory order a result may have: NumPy's functions follow operands."""
     types, copies = expr.types, copying(expr)
     reaching = {v for v in expr.outputs if types[v].ndim > 1}

@@ -19,7 +19,7 @@ from fungrad.compile.kernels.bounds import evenly
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.meaning import is_of_elements, work_of
 from fungrad.compile.kernels.operations import DTYPES
-from fungrad.compile.kernels.orders import shown, turned
+from fungrad.compile.kernels.orders import turned, visible
 from fungrad.compile.kernels.products import is_medium
 from fungrad.compile.kernels.routine import Routine, calls, copied_by_loops, height, routine_of
 from fungrad.compile.kernels.views import Views
@@ -95,7 +95,7 @@ class _Outliner:
         self.bypassed = False  # a routine makes the views that it reads by itself
         self.turned = turned(expr)
         self.returned = frozenset(expr.outputs)
-        self.shown = shown(expr)
+        self.visible = visible(expr)
         self.spread = {  # by variable: the number of the broadcast that it is
             e.outputs[0]: n
             for n, e in enumerate(expr.equations)
@@ -203,7 +203,7 @@ class _Outliner:
         part, outside = self._part(group)
         if part is None or len(part.inputs) + len(part.outputs) > MOST:
             return False
-        routine = routine_of(part, self.scheduled(part), self.shown)
+        routine = routine_of(part, self.scheduled(part), self.visible)
         many = any(isinstance(self.given[n][0].primitive, Convolution) for n in group)
         worth = many or calls(routine.steps) >= FEWEST or not self.accumulating.isdisjoint(group)
         if not (alone or worth) or not self.fits(routine):

@@ -29,12 +29,15 @@ from fungrad.compile.kernels.powers import long_log
 if TYPE_CHECKING:
     from fungrad.compile.kernels.scalar import Scalar, Scalars
 
+# Polynomials have the highest power first. Where two numbers are given, in bounds or errors, they are for float32 and
+# float64. Errors of polynomials are relative, and those of functions in units in the last place.
+
 # 2 / sqrt(pi) in two parts
 SLOPE = {
     F4: (1.128379225730896, -5.8635382771399236e-08),
     F8: (1.1283791670955126, 1.533545961316588e-17),
 }
-# (erf(x) / x - 2 / sqrt(pi)) / x^2 by x^2, |x| < 1; error 2^-29.5, 2^-56.9
+# (erf(x) / x - 2 / sqrt(pi)) / x^2 as a polynomial in x^2, |x| < 1; error of erf 2^-29.5, 2^-56.9
 ERF: dict[np.dtype[Any], Coefficients] = {
     F4: (7.933117e-05, -0.0008035035, 0.005191292, -0.026855484, 0.1128363, -0.37612632),
     F8: (
@@ -44,7 +47,7 @@ ERF: dict[np.dtype[Any], Coefficients] = {
         -0.37612638903183615,
     ),
 }  # fmt: skip
-# -log(1 - erf(x)), 1 < x < 3.9, 5.9; error of the erf 2^-29.8, 2^-57
+# -log(1 - erf(x)) as a polynomial in x, 1 < x < 3.9, 5.9, where erf(x) rounds to 1; error of erf 2^-29.8, 2^-57
 LOG_ERFC: dict[np.dtype[Any], Coefficients] = {
     F4: (
         -0.00018569305, 0.002940825, -0.021810396, 0.103048414, 0.63821244, 1.1270484,
@@ -59,7 +62,7 @@ LOG_ERFC: dict[np.dtype[Any], Coefficients] = {
         1.1283740234797823, 5.098227371157359e-07,
     ),
 }  # fmt: skip
-# (1 + 2 x) e^(x^2) erfc(x) by (x - c) / (x + c), 1/4 < x < 11, 28; error 2^-28.4, 2^-58
+# (1 + 2 x) e^(x^2) erfc(x) as a polynomial in (x - c) / (x + c), 1/4 < x < 11, 28; error 2^-28.4, 2^-58
 ERFC: dict[np.dtype[Any], Coefficients] = {
     F4: (
         0.00013861744, -0.00028588268, -0.001383853, 0.0011918677, 0.00869383, -0.008016674,
@@ -75,7 +78,7 @@ ERFC: dict[np.dtype[Any], Coefficients] = {
         0.015379652102618557, -0.13962111684056253, 1.2329951186255526,
     ),
 }  # fmt: skip
-# log gamma(2 + t) / (t (1 + t)), -3/4 < t < 1/4; error 2^-30, 2^-59
+# log gamma(2 + t) / (t (1 + t)) as a polynomial in t, -3/4 < t < 1/4; error 2^-30, 2^-59
 LOG_GAMMA: dict[np.dtype[Any], Coefficients] = {
     F4: (
         -0.0003448531, -0.00012603386, -0.0005205971, 0.00092849357, -0.0020925216, 0.0049997675,
@@ -91,8 +94,8 @@ LOG_GAMMA: dict[np.dtype[Any], Coefficients] = {
         -0.10031730167435396, 0.42278433509846713,
     ),
 }  # fmt: skip
-# x (log gamma(x) - (x - 1/2) log(x) + x - log(2 pi) / 2) by 1 / x^2, x > 3.25; of log gamma 2^-31,
-# 2^-60
+# x (log gamma(x) - (x - 1/2) log(x) + x - log(2 pi) / 2) as a polynomial in 1 / x^2, x > 3.25; error of log gamma
+# 2^-31, 2^-60
 STIRLING: dict[np.dtype[Any], Coefficients] = {
     F4: (0.00069410977, -0.0027719515, 0.083333224),
     F8: (
@@ -111,11 +114,11 @@ def near_zero(s: Scalars, size: Scalar) -> Scalar:
 
 
 def erf(s: Scalars, x: Scalar) -> Scalar:
-    """Return the error function: 1 - e^-P(x) with a polynomial P for |x| > 1, as N. Juffa's.
+    """Return the error function. Greatest error: 1.11, 1.07.
 
-    Error: 1.11, 1.07.
+    For |x| > 1 it is 1 - e^-P(x) with a polynomial P, a form that N. Juffa gave.
     """
-    size = s.minimum(s.absolute(x), {F4: 3.95, F8: 5.95}[x.dtype])  # there it is 1
+    size = s.minimum(s.absolute(x), {F4: 3.95, F8: 5.95}[x.dtype])  # beyond, erf rounds to 1
     exponent = -polynomial(s, size, LOG_ERFC[x.dtype])
     k, i = rounded(s, exponent, 1 / math.log(2), format_of(x).bias)
     grown = exp_near_zero(s, remainder(s, exponent, k))
@@ -128,12 +131,13 @@ def erfc(s: Scalars, x: Scalar) -> Scalar:
 
     For |x| > 0.476 it is e^(-x^2) g / (1 + 2 x), where g is a polynomial in (x - c) / (x + c)
     (M. M. Shepherd and J. G. Laframboise, "Chebyshev approximation of (1 + 2x) exp(x^2) erfc x in
-    0 <= x < oo", 1981); square, products and quotient are corrected for what is lost.
-    Error: 1.49, 1.66.
+    0 <= x < oo", 1981); rounding errors of the square, the products and the quotient are added again.
+    Greatest error: 1.49, 1.66.
     """
     end, centre = {F4: (10.5, 2.0), F8: (27.5, 4.0)}[x.dtype]
-    size = s.minimum(s.absolute(x), end)  # there it is 0, or 2
+    size = s.minimum(s.absolute(x), end)  # beyond, erfc rounds to 0 or 2
     square = size * size
+    # Two times the bias: `scaled` multiplies by 2^k in two halves, so that subnormal results are right.
     k, i = rounded(s, -square, 1 / math.log(2), 2 * format_of(x).bias)
     high, low = LN2[x.dtype]
     r = s.fma(k, -high, -square)  # exact
@@ -154,23 +158,26 @@ def erfc(s: Scalars, x: Scalar) -> Scalar:
 def gammaln(s: Scalars, x: Scalar) -> Scalar:
     """Return the logarithm of the gamma function of a positive number.
 
-    For x < 3.25 it is log gamma(2 + t), a polynomial times t (t + 1), t = x - n, n an integer,
-    plus or minus the logarithm of a; else (x - 1/2) (log(x) - 1) plus Stirling's series.
-    Logarithms are in two parts, and what is lost of their products is added. Error: 1.61, 1.60.
+    Let n = rint(x + 1/4). For n <= 3 it is log gamma(2 + t) with t = x - n, a polynomial times t (t + 1), and a term of the
+    recurrence: -log(x (x + 1)), -log(x), 0 or log(x - 1) for n = 0, 1, 2, 3. Else it is (x - 1/2) (log(x) - 1) plus
+    Stirling's series. Logarithms are in two parts, and rounding errors of their products are added again.
+    Greatest error: 1.61, 1.60.
     """
-    top, over, least = {F4: (4.085e36, 84.0, 1e-37), F8: (2.556348e305, 704.0, 1e-300)}[x.dtype]
+    top, overflowing, least = {F4: (4.085e36, 84.0, 1e-37), F8: (2.556348e305, 704.0, 1e-300)}[
+        x.dtype
+    ]
     inside = s.minimum(x, top)  # beyond, the result overflows
     one, n = s.ones_like(x), s.rint(inside + 0.25)
-    far, lowest, low, middle = n > 3.0, n == 0.0, n <= 1.0, n == 2.0
+    large, is_0, to_1, is_2 = n > 3.0, n == 0.0, n <= 1.0, n == 2.0
     small = s.minimum(inside, 1.0)
     product = s.fma(small, small, small)
-    a = s.where(low, inside, s.where(middle, one, inside - 1.0))
-    a = s.where(far, inside, s.where(lowest, product, a))
+    a = s.where(to_1, inside, s.where(is_2, one, inside - 1.0))  # argument of the logarithm
+    a = s.where(large, inside, s.where(is_0, product, a))
     inverse = 1.0 / s.maximum(a, least)
-    lost = s.where(lowest, -s.fma(small, small, small - product) * inverse, 0.0)
+    lost = s.where(is_0, -s.fma(small, small, small - product) * inverse, 0.0)
     log, log_low = long_log(s, a, lambda d: 1.0 / d)
-    log = log - s.where(far, one, 0.0)  # exact
-    factor = s.where(far, inside - 0.5, s.where(low, -one, s.where(middle, 0.0, one)))
+    log = log - s.where(large, one, 0.0)  # exact
+    factor = s.where(large, inside - 0.5, s.where(to_1, -one, s.where(is_2, 0.0, one)))
     term = factor * log
     lost = s.fma(factor, log_low, s.fma(factor, log, -term)) + lost
     w = s.minimum(inverse, 1.0)
@@ -179,11 +186,11 @@ def gammaln(s: Scalars, x: Scalar) -> Scalar:
     zeros, slow = t * (t + 1.0), polynomial(s, t, LOG_GAMMA[x.dtype])
     near = zeros * slow
     near_low = s.fma(zeros, slow, -near) + s.fma(t, t + 1.0, -zeros) * slow
-    lost = lost + s.where(far, 0.0, near_low)
-    result = term + (s.where(far, series, near) + lost)
-    return s.where(x > top, x * over, result)
+    lost = lost + s.where(large, 0.0, near_low)
+    result = term + (s.where(large, series, near) + lost)
+    return s.where(x > top, x * overflowing, result)
 
 
 def positive(s: Scalars, x: Scalar) -> Scalar:
-    """Whether a number is positive, or NaN."""
+    """Whether `gammaln` has a value for `x` in kernels: x is positive, or NaN."""
     return (x > 0.0) | s.isnan(x)

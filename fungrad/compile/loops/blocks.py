@@ -15,7 +15,7 @@ import numpy as np
 
 from fungrad.compile.evenly import evenly
 from fungrad.compile.flow import Repeat
-from fungrad.compile.kernels.orders import shown, turned
+from fungrad.compile.kernels.orders import turned, visible
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.compile.steps import Rows
 from fungrad.core.errors import Source
@@ -89,7 +89,7 @@ class _Blocker:
         self.last = {v: n for n, e in enumerate(expr.equations) for v in e.inputs}
         self.last |= dict.fromkeys(expr.outputs, len(self.given))
         # In C order these lie with blocks; nobody is to see that where NumPy's functions leave another.
-        self.unlike = shown(expr) & turned(expr)
+        self.unlike = visible(expr) & turned(expr)
         self.group: list[int] = []
         self.made: set[int] = set()  # by the group
 

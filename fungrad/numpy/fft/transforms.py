@@ -253,7 +253,7 @@ def _frequencies(numpy_function: Any) -> Any:
         wide = np.result_type(dtype, np.float64)
         return public(n, asarray(d, wide)[()], device).astype(dtype, copy=False)
 
-    public = extends(numpy_function, by="dtype")(rule)
+    public = extends(numpy_function, first="dtype")(rule)
     return public
 
 

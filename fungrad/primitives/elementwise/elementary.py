@@ -31,7 +31,7 @@ __all__ = [
     "LN2", "LN10", "IntegerPower", "Sinc", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",
     "arctan2", "arctanh", "cbrt", "cos", "cosh", "degrees", "exp", "exp2", "expm1",
     "float_power", "hypot", "hypot_slope", "lead", "log", "log1p", "log2", "log10",
-    "log_of_base", "logaddexp", "logaddexp2", "one_minus_square", "power", "power_of_base",
+    "log_for_power", "logaddexp", "logaddexp2", "one_minus_square", "power", "power_rule_for_base",
     "radians", "sigmoid", "sigmoid2", "sigmoid2_slope", "sigmoid_slope", "sin", "sinc",
     "sinh", "sqrt", "square", "tan", "tanh",
 ]  # fmt: skip
@@ -39,16 +39,16 @@ __all__ = [
 # Powers
 
 
-def power_of_base(t: Any, out: Any, x: Any, y: Any) -> Any:
-    """Return t y x^(y-1), which is 0 for y = 0 also at x = 0."""
+def power_rule_for_base(t: Any, out: Any, x: Any, y: Any) -> Any:
+    """Return t y x^(y-1), the term of x^y for the tangent t of x; 0 for y = 0, at x = 0 too."""
     exponent = y - 1 + cast(logical_and(x == 0, y == 0), y)
     return mul(t, y * power(x, exponent))
 
 
-def log_of_base(x: Any, y: Any) -> Any:
-    """Return log(x), and 0 for x = 0 where the power is 0 around y too, that is for y > 0.
+def log_for_power(x: Any, y: Any) -> Any:
+    """Return log(x), the factor of d x^y / dy; but 0 where x = 0 and y > 0, as 0^y is 0 for all y nearby.
 
-    From 0^0 = 1 the power falls to 0 at once, so by y its derivative is -inf there.
+    At x = y = 0 the power jumps from 1 to 0 as y grows, so its derivative by y is -inf there.
     """
     exponent = real(y) if is_complex(y) else y
     flat = logical_and(x == 0, greater(exponent, zeros_like(exponent)))
@@ -76,7 +76,7 @@ class IntegerPower(Elementwise):
 
     @property
     def on_scalars(self) -> str | None:
-        """A product or a quotient, of the smallest exponents."""
+        """A template of Python source for scalars, for the exponents -1 and 2; else None."""
         return {-1: "1.0 / {}", 2: "{0} * {0}"}.get(self.n)
 
     def impl(self, xp: Any, x: Any) -> Any:
@@ -114,13 +114,13 @@ class IntegerPower(Elementwise):
 
 power = elementwise(
     "power",
-    power_of_base,
-    lambda t, out, x, y: mul(t, out * log_of_base(x, y)),
+    power_rule_for_base,
+    lambda t, out, x, y: mul(t, out * log_for_power(x, y)),
 )
 float_power = elementwise(  # a kernel of its own, which rounds otherwise
     "float_power",
-    power_of_base,
-    lambda t, out, x, y: mul(t, out * log_of_base(x, y)),
+    power_rule_for_base,
+    lambda t, out, x, y: mul(t, out * log_for_power(x, y)),
     function=lambda xp, x, y: xp.float_power(x, y).astype(type_of(x).dtype, copy=False),
     dtype=keep_dtype,
 )
@@ -130,7 +130,10 @@ cbrt = elementwise("cbrt", lambda t, out, x: div(t, 3 * (out * out)))
 
 
 def hypot_slope_by_leg(t: Any, out: Any, x: Any, y: Any) -> Any:
-    """Return the term t y^2 / r^3, in which nothing cancels where y is small; for r = 0 see `over_length`."""
+    """Return the term t y^2 / r^3 as (t / r) (y / r)^2: no difference cancels where y is small.
+
+    For r = 0 the second factor counts as 1, so that the result is `over_length`'s: 0 for t = 0, else NaN.
+    """
     r = hypot(x, y)
     sine = hypot_slope(y, x) + cast(r == 0, r)
     return mul(over_length(t, r), sine * sine)
@@ -172,11 +175,15 @@ log: Function = elementwise("log", lambda t, out, x: div(t, x))
 log2 = elementwise("log2", lambda t, out, x: div(t, LN2 * x))
 log10 = elementwise("log10", lambda t, out, x: div(t, LN10 * x))
 log1p = elementwise("log1p", lambda t, out, x: div(t, 1 + x))
-# The derivative of a sigmoid is p (1 - p), and its own is -p (1 - p) tanh(x / 2): neither may come of a cancellation.
+# The derivative of a sigmoid p is p (1 - p), and the next one -p (1 - p) tanh(x / 2). Neither may be computed as a
+# difference that cancels.
 
 
-def sigmoid_to(power: str, log: float, name: str) -> tuple[Function, Function]:
-    """Declare the sigmoid 1 / (1 + b^-x) of a power b^x and of log(b), and the slope p (1 - p)."""
+def sigmoid_with_base(power: str, log: float, name: str) -> tuple[Function, Function]:
+    """Declare the sigmoid p = 1 / (1 + b^-x) and its slope p (1 - p).
+
+    `power` is the name of NumPy's function b^x, and `log` is log(b).
+    """
 
     def small(xp: Any, x: Any) -> Any:  # b^-|x| does not overflow
         return getattr(xp, power)(-abs(x))
@@ -199,8 +206,8 @@ def sigmoid_to(power: str, log: float, name: str) -> tuple[Function, Function]:
     return elementwise(name, partial, function=sigmoid, dtype=real_alone), slope
 
 
-sigmoid, sigmoid_slope = sigmoid_to("exp", 1, "sigmoid")
-sigmoid2, sigmoid2_slope = sigmoid_to("exp2", LN2, "sigmoid2")
+sigmoid, sigmoid_slope = sigmoid_with_base("exp", 1, "sigmoid")
+sigmoid2, sigmoid2_slope = sigmoid_with_base("exp2", LN2, "sigmoid2")
 logaddexp = elementwise(
     "logaddexp",
     lambda t, out, x, y: mul(t, sigmoid(lead(x, y))),
@@ -212,9 +219,9 @@ logaddexp2 = elementwise(
     lambda t, out, x, y: mul(t, sigmoid2(lead(y, x))),
 )
 
-# Trigonometric and hyperbolic functions. 1 - x^2 is factored, as it loses digits near 1; in arccosh
-# the root is, as sqrt(x^2 - 1) has the wrong sign in half the complex plane (W. Kahan, "Branch cuts
-# for complex elementary functions", 1987).
+# Trigonometric and hyperbolic functions. 1 - x^2 is computed as (1 - x) (1 + x), which keeps its digits near 1.
+# In arccosh the root is sqrt(x - 1) sqrt(x + 1), since sqrt(x^2 - 1) has the wrong sign in half the complex plane
+# (W. Kahan, "Branch cuts for complex elementary functions", 1987).
 
 one_minus_square = elementwise(
     "one_minus_square",
@@ -231,7 +238,7 @@ arctan = elementwise("arctan", lambda t, out, x: div(t, 1 + x * x), total="real"
 
 
 def over_square(x: Any, r: Any) -> Any:
-    """Return x / r^2, where the square may overflow or underflow."""
+    """Return x / r^2 without the square, which may overflow or underflow."""
     return x / r / r
 
 
@@ -259,8 +266,8 @@ class Sinc(OfOneDtype):
     """The derivative of order `order` of ``sin(pi x) / (pi x)``; of order 0 it is NumPy's `sinc`.
 
     Let s_k be the k-th derivative of s(u) = sin(u) / u. Differentiating u s(u) = sin(u) gives
-    u s_k + k s_(k-1) = sin(u + k pi/2), which is stable for |u| > k. Nearer to 0, integrating
-    s(u) = int_0^1 cos(u v) dv gives s_k(u) = sum_n cos((n + k) pi/2) / (n + k + 1) u^n / n!.
+    u s_k + k s_(k-1) = sin(u + k pi/2), a recurrence that is stable for |u| > k + 1. Nearer to 0, differentiating
+    s(u) = int_0^1 cos(u v) dv under the integral gives s_k(u) = sum_n cos((n + k) pi/2) / (n + k + 1) u^n / n!.
     """
 
     order: int

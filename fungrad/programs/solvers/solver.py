@@ -115,8 +115,9 @@ def solver_of(
     if isinstance(closure, NotTraced):
         if has_aux:
             raise ConcretizationError(
-                f"at {here()}\n{label} asks for values, so what it returns is not known before the program "
-                "runs; with has_aux=True it must be. Return the solution alone."
+                f"at {here()}\n{label} asks for values, so it runs when the program does, and the types of its auxiliary "
+                "output are not known before; has_aux=True needs them. Return the solution alone, without has_aux, or write the "
+                f"line that asks for values with fungrad.lax (cond, while_loop). It failed {closure.error}"
             ) from closure.error
         return on_values(function, label, structure, types, closure), (), tree.structure(None)
     check_types(closure.types[: len(types)], types, label)
@@ -147,8 +148,8 @@ def on_trees(
         if given != structure or any(leaf is None for leaf in fitted):
             shown = [type_of(leaf) if is_array(leaf) else leaf for leaf in leaves]
             raise TypeError(
-                f"{label} called its function with {tree.unflatten(given, shown)}; it takes "
-                f"{tree.unflatten(structure, types)}"
+                f"{label} called the function that it is given with {tree.unflatten(given, shown)}. The function takes "
+                f"arrays like the initial guess or the right-hand side: {tree.unflatten(structure, types)}"
             )
         return tree.unflatten(structure, apply(fitted))
 

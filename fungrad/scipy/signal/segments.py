@@ -16,9 +16,9 @@ from fungrad.scipy.signal.smoothing import detrend as detrended
 
 
 def frames(x: Any, length: int, step: int) -> Any:
-    """Return the segments of the last axis: a new axis counts them.
+    """Return the segments of the last axis, (..., n) -> (..., count, length).
 
-    They are put together from blocks of `step` elements, so the transpose adds whole blocks.
+    They are joined from blocks of `step` elements, so that reverse mode adds whole blocks, not single elements.
     """
     count = (x.shape[-1] - length) // step + 1
     blocks = -(-length // step)
@@ -32,7 +32,7 @@ def frames(x: Any, length: int, step: int) -> Any:
 
 
 def overlap_added(segments: Any, step: int) -> Any:
-    """Return the signal that segments, each `step` elements after the one before, add up to."""
+    """Return the sum of segments, each shifted by `step` elements against the one before it."""
     *lead, count, length = segments.shape
     blocks = -(-length // step)
     none = [(0, 0)] * len(lead)
@@ -65,7 +65,7 @@ class Segments:
     window
         The window, an array or a tracer.
     length, overlap, step
-        Numbers of elements: of a segment, in common with the next, from its start to that of the next.
+        Numbers of elements: in a segment, shared with the next one, and from one start to the next.
     nfft
         Length of the transforms of segments.
     """
@@ -78,7 +78,7 @@ class Segments:
             if length < 1:
                 raise ValueError("nperseg must be a positive integer")
             if length > n:
-                message = (
+                message = (  # in SciPy's words
                     f"nperseg = {length} is greater than input length  = {n}, using nperseg = {n}"
                 )
                 warnings.warn(message, stacklevel=4)
@@ -114,6 +114,7 @@ class Segments:
         return transform(windowed, self.nfft)
 
     def _window_for(self, x: Any) -> Any:
+        """Return the window, in single precision if `x` is."""
         if np.result_type(x.dtype, np.complex64) != np.complex64:
             return self.window
         return self.window.astype(np.complex64 if self.window.dtype.kind == "c" else np.float32)
@@ -123,7 +124,7 @@ class Segments:
         return (rfftfreq if onesided else fftfreq)(self.nfft, 1 / self.fs)
 
     def scale(self, scaling: str) -> Any:
-        """Return the factor of squared magnitudes."""
+        """Return the factor by which squared magnitudes become a power density or a power spectrum."""
         if scaling == "density":
             return 1.0 / (self.fs * np.sum(self.window * self.window))
         if scaling == "spectrum":
@@ -131,6 +132,6 @@ class Segments:
         raise ValueError(f"Unknown scaling: {scaling!r}")
 
     def times(self, n: int) -> Any:
-        """Return the middles of the segments of `n` elements."""
+        """Return the times of the middles of the segments of a signal of `n` elements."""
         half = self.length / 2
         return np.arange(half, n - half + 1, self.step) / self.fs
