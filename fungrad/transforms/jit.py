@@ -154,7 +154,7 @@ class Jitted(Portable):
     def _taken_apart(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Sequence[Any], Any, tuple[Any, ...] | None]:
-        """Return leaves and their types, and a key of their structure and of static arguments; None for leaves alone."""
+        """Return leaves, their types, and a key of structure and static arguments; None for leaves alone."""
         static: tuple[Any, ...] = ()
         some, others, shape = args, kwargs, None
         if self._some_static:

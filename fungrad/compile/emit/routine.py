@@ -49,7 +49,7 @@ from fungrad.primitives.slices import Pad
 CHECKED = 1 << 20
 """Lines of LLVM's that are run, about, until somebody looks whether the user wants to interrupt."""
 SHORT = CHECKED >> 4
-"""Lines that all rounds of a loop are, at most, if the loop around it counts them: nobody looks within it."""
+"""Most lines that a loop may run in all, so that only the loop around it looks for an interrupt."""
 
 IN_REGISTERS = 1 << 6
 """Bytes of a result up to which it is computed on the stack, in registers, and written at the end."""
@@ -156,7 +156,7 @@ class RoutineWriter(Function):
 
     @contextlib.contextmanager
     def _round(self, most: int | None) -> Iterator[None]:
-        """Write a round of a loop of `most` rounds, if that is known, and look from time to time for an interrupt."""
+        """Write an iteration of a loop of `most` iterations, with an occasional look for an interrupt."""
         since, before, self.uncounted = len(self.lines), self.uncounted, 0
         yield
         cost = len(self.lines) - since + self.uncounted
