@@ -184,6 +184,14 @@ MUTANTS = (
         ("tests/compile/test_kernels.py",),
     ),
     Mutant(
+        "kernel-overlapping-rounds",
+        "fungrad/compile/emit/llvm.py",
+        "last, first, count = str(length - lanes), ",
+        "last, first, count = str(length - lanes - 1), ",
+        "the last round of a loop over long bodies leaves out the last element",
+        ("tests/compile/test_overlapping.py",),
+    ),
+    Mutant(
         "kernel-block-offset",
         "fungrad/compile/emit/llvm.py",
         "first = self.plus(self.offset([(b, block)]), piece.first)",

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fungrad.compile.emit.columns import Columns
-from fungrad.compile.emit.reading import Index, Piece
+from fungrad.compile.emit.reading import I64, Index, Piece
 from fungrad.compile.emit.types import literal, scalar_type, splat
 from fungrad.compile.emit.writer import KernelText, Writer
 from fungrad.compile.kernels.kernel import REDUCTIONS, Kernel
@@ -17,8 +17,10 @@ from fungrad.compile.kernels.spaces import Axis, cone_of, in_columns, merged, pa
 
 UNROLLED = 4
 """Vectors in each round of the innermost loop, at most."""
-UNROLLED_NODES = 128
-"""How many operations on vectors a round has, at most: registers are few."""
+UNROLLED_NODES = 32
+"""Most operations of a round of several vectors: with more, it is no faster, and takes LLVM longer."""
+LONG = 16
+"""Fewest operations on a vector that are written once, in a loop whose last rounds overlap."""
 CHAIN, CHAIN_NODES = 16, 512
 """Length of a chain of dependent operations, and most operations in a round of several vectors."""
 BLOCK = 1 << 13
@@ -66,6 +68,7 @@ class _Rows(Writer):
         self.row: dict[int, str] = {}  # values of nodes of the rows
         self.unrolled = UNROLLED
         self.chain = False
+        self.overlaps = False
         self.places: dict[int, str] = {}  # of constants, where they are read again in each round
 
     def body(self) -> None:
@@ -110,14 +113,14 @@ class _Rows(Writer):
         self.chain = self._is_chain()
         nodes = CHAIN_NODES if self.chain else UNROLLED_NODES
         self.unrolled = next(u for u in (4, 2, 1) if u == 1 or u * size <= nodes)
+        over = {kernel.over[k] for k in writes if k in kernel.over}
+        self.overlaps = size >= LONG and not (sums or over)
         pushes = math.prod(a.length for a in self.inner[:-1]) * len(pieces)
         for number in sums:
             self.begin(number, lanes, pushes == 1 and last.length <= self._block(lanes))
         with contextlib.ExitStack() as stack:
             outer = [(a, stack.enter_context(self.loop(a.length))) for a in self.inner[:-1]]
             whole = [*index, *outer]
-
-            over = {kernel.over[k] for k in writes if k in kernel.over}
 
             def place(*starts: str, skipped: int = 0, lanes: int = lanes) -> None:
                 indices = [[*whole, (last, i)] for i in starts]
@@ -143,6 +146,11 @@ class _Rows(Writer):
                 narrow //= 2
             begin(piece, narrow)
             parted = self.by_blocks and piece is pieces[0]
+            if self._is_overlapping(piece.length, narrow):
+                self._overlapping(piece, narrow, parted, place)
+                if parted and piece is not pieces[-1]:
+                    rest = self.if_last(self.parts)
+                continue
             done = self._blocks(piece, narrow, parted, place, push)
             if parted and done:
                 self.parts = done // self._block(narrow)
@@ -152,6 +160,31 @@ class _Rows(Writer):
         if rest:
             self.do(f"br label %{rest}")
             self.label(rest)
+
+    def _is_overlapping(self, length: int, lanes: int) -> bool:
+        """Whether a piece is gone over in one loop: it is enough to be worth that."""
+        enough = lanes + 1 if self.unrolled == 1 else 4 * lanes * self.unrolled
+        return self.overlaps and length >= (max(enough, FEW) if self.inline else enough)
+
+    def _overlapping(self, piece: Piece, lanes: int, parted: bool, place: Any) -> None:
+        """Go over a piece in one loop, or one for each part; vectors beyond the end are the last one again."""
+        block, rounds, length = self._block(lanes), lanes * self.unrolled, piece.length
+        last, first, count = str(length - lanes), "0", str(-(-length // rounds))
+        with contextlib.ExitStack() as stack:
+            if parted and length > block:
+                self.parts = -(-length // block)
+                first = self.offset([(stack.enter_context(self.loop("%last", "%first")), block)])
+                left = self.emit(f"sub i64 {length + rounds - 1}, {first}")
+                most = self.emit(f"udiv i64 {left}, {rounds}")
+                count = self.intrinsic("umin", I64, [most, str(block // rounds)], 1)
+            i = stack.enter_context(self.loop(int(count) if count.isdigit() else count))
+            start = self.offset([(first, 1), (i, rounds)])
+            starts = [self.plus(start, k * lanes) for k in range(self.unrolled)]
+            if length % rounds:
+                starts = [self.intrinsic("umin", I64, [x, last], 1) for x in starts]
+            starts = [self.plus(x, piece.first) for x in starts]
+            for group in [starts] if self.chain else [[x] for x in starts]:
+                place(*group, lanes=lanes)
 
     def _blocks(self, piece: Piece, lanes: int, parted: bool, place: Any, push: Any) -> int:
         """Go over a piece in blocks of rounds of several vectors; return how many elements that covers."""
@@ -231,6 +264,8 @@ class _Rows(Writer):
         depth: dict[int, int] = {}
         for number in self.cone:
             operands = self.kernel.nodes[number].operands
+            if not operands:
+                continue  # constants, and what is read, wait for nothing
             depth[number] = 1 + max([depth.get(v, 0) for v in operands], default=0)
         longest = max(depth.values(), default=0)
         return longest >= CHAIN and 4 * len(depth) < 5 * longest

@@ -136,8 +136,8 @@ RUNTIME = "; sroa simplify_cfg\n"
 """Start of the runtime's assembly: LLVM's passes over it, as it has no vectors and no long loops."""
 
 
-def _machine() -> Any:
-    """Return a description of the processor. An engine takes it over, so each has its own."""
+def _new_machine() -> Any:
+    """Return LLVM's description of the processor. An engine takes it over, so it has its own."""
     import llvmlite.binding as binding
 
     binding.initialize_native_target()
@@ -145,6 +145,15 @@ def _machine() -> Any:
     asked = target()
     triple = binding.Target.from_triple(asked.pop("triple"))
     return triple.create_target_machine(**asked, **MACHINE)
+
+
+@functools.cache
+def _machine() -> Any:
+    """Return the machine of all assembly, since each takes LLVM a millisecond.
+
+    llvmlite lets one thread at a time use it.
+    """
+    return _new_machine()
 
 
 def _address(name: str) -> int:
@@ -331,7 +340,7 @@ _libraries = itertools.count()
 def _linker() -> Any:
     import llvmlite.binding as binding
 
-    return binding.create_lljit_compiler(_machine())
+    return binding.create_lljit_compiler(_new_machine())
 
 
 def _function(code: Code, address: int) -> Callable[..., Any]:
