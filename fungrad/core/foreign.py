@@ -69,7 +69,7 @@ def _has_own_rules(cls: type, protocol: str = "__array_ufunc__") -> bool:
     return not any(home.partition(".")[0] in ("cupy", "fungrad") for home in homes)
 
 
-has_own_rules: Callable[..., bool] = functools.lru_cache(1 << 8)(_has_own_rules)
+has_own_rules: Any = functools.lru_cache(1 << 8)(_has_own_rules)
 
 
 def holds_array(x: Any) -> bool:

@@ -233,9 +233,10 @@ def test_rules_that_call_their_own_primitive_at_every_order(run):
 
 
 BOXES = """
-import autograd.numpy as np, numpy as onp, pytest
+import autograd.numpy as np, fungrad, numpy as onp, pytest
 from autograd import grad
 from autograd.core import VJPNode, VSpace
+from autograd.extend import defvjp, primitive
 from autograd.numpy.numpy_boxes import ArrayBox
 from autograd.numpy.numpy_vspaces import ArrayVSpace
 from autograd.tracer import Box, getval, isbox, new_box, trace_stack
@@ -273,6 +274,33 @@ assert (grad(lambda x: np.sum(x * x))(x) == 2).all()
 x.may = False
 with pytest.raises(ValueError, match="not differentiable"):
     grad(lambda x: np.sum(x * x))(x)
+
+# Their rules by NumPy's protocols leave boxes to fungrad, and keep arrays.
+class Flagged(onp.ndarray):
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        plain = [onp.asarray(x) if isinstance(x, Flagged) else x for x in inputs]
+        return onp.asarray(super().__array_ufunc__(ufunc, method, *plain, **kwargs)).view(Flagged)
+
+Box.type_mappings[Flagged] = lambda x, *args: ArrayBox(x, *args)
+VSpace.mappings[Flagged] = ArrayVSpace
+x, w = onp.arange(3.0).view(Flagged), onp.arange(1.0, 4.0).view(Flagged)
+assert type(w * x) is type(onp.sin(x)) is Flagged
+assert grad(lambda x: np.sum(w * x + x * w) + onp.sum(onp.add(w, x)))(x).tolist() == [3, 5, 7]
+assert grad(lambda x: np.sum(np.dot(w, x) * np.stack([x, w])))(x).tolist() == [17, 26, 35]
+
+# A box without a value says so: programs ask the value for its value until it is no box.
+with pytest.raises(fungrad.ConcretizationError, match="_value"):
+    fungrad.make_expr(lambda x: x._value)(1.0)
+
+# A rule may give an array as the cotangent of a list, and libraries wrap all that the module has.
+@primitive
+def both(pair):
+    return pair[0] * pair[1]
+
+defvjp(both, lambda ans, pair: lambda g: g * onp.array([pair[1], pair[0]]))
+assert grad(lambda x: both([x[0], x[1]]))(onp.array([2.0, 5.0])).tolist() == [5, 2]
+assert {"sum", "sin", "array", "ndarray", "pi"} <= vars(np).keys()
+assert "det" in vars(np.linalg) and "fft" in vars(np.fft) and "normal" in vars(np.random)
 """
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,16 +12,45 @@ import numpy as np
 
 from fungrad.compile.lower import Program
 from fungrad.core import tree
+from fungrad.core.foreign import has_own_rules
 from fungrad.core.mode import VALUES
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import type_of
+from fungrad.numpy.promotion import has_tracer
 from fungrad.transforms.autodiff import vjp
 from fungrad.transforms.call import as_operand
 
 OUTSIDE = "new_box"
-MAPPINGS: dict[type, Callable[..., Any]] = {}
-"""Makers of boxes, by class of value; libraries register theirs for values to differentiate by."""
+
+
+class Makers(dict[type, Callable[..., Any]]):
+    """Makers of boxes, by class of value; libraries register theirs for values to differentiate by."""
+
+    def __setitem__(self, cls: type, maker: Callable[..., Any]) -> None:
+        super().__setitem__(cls, maker)
+        if issubclass(cls, np.ndarray):
+            for protocol in ("__array_ufunc__", "__array_function__"):
+                setattr(cls, protocol, yielding(getattr(cls, protocol)))
+            has_own_rules.cache_clear()
+
+
+def yielding(rules: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the rules of an array class by one of NumPy's protocols, which leave boxes to the boxes."""
+
+    @functools.wraps(rules, ["__doc__"])
+    def of_arrays(self: Any, function: Any, method: Any, *args: Any, **kwargs: Any) -> Any:
+        # The operands are positional in the one protocol, and a tuple and a dict in the other.
+        if has_tracer(args) or (
+            len(args) == 2 and type(args[1]) is dict and has_tracer(args[1].values())
+        ):
+            return NotImplemented
+        return rules(self, function, method, *args, **kwargs)
+
+    return of_arrays
+
+
+MAPPINGS = Makers()
 
 
 def getval(x: Any) -> Any:
@@ -37,10 +67,16 @@ def isbox(x: Any) -> bool:
 
 
 def value_below(x: Tracer) -> Any:
-    """Return the value of a box of this transform: an array, or a box of an enclosing one."""
+    """Return the value of a box of this transform: an array, or a box of an enclosing one.
+
+    Raises
+    ------
+    ConcretizationError
+        If it has none: programs ask the value for its own value, until it is no box.
+    """
     trace: Any = x._owner
     if trace.values is None or not trace.open:
-        return x
+        return x._number("x._value", "CONVERT")
     if x._variable not in trace.values:
         trace.evaluate()
     value = trace.values[x._variable]

@@ -16,6 +16,7 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
 from fungrad.transforms.autodiff import jvp as fungrad_jvp
 from fungrad.transforms.autodiff import vjp as fungrad_vjp
+from fungrad.transforms.call import as_operand
 
 INDEPENDENT = "Output seems independent of input."
 
@@ -41,6 +42,7 @@ def _differentiable(x: Any) -> Any:
         and not MAPPINGS[cls].__module__.startswith("fungrad.")
     ):
         MAPPINGS[cls](x, None, None)  # raises where a library forbids it
+        x = as_operand(x)
     if isinstance(x, (Tracer, np.ndarray)):
         return x if type_of(x).inexact else fnp.astype(x, float)
     if type(x) not in VSpace.mappings:

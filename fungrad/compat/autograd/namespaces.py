@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import functools
 from collections.abc import Callable, Mapping
 from types import BuiltinFunctionType, FunctionType, ModuleType
@@ -61,6 +62,8 @@ def names_of(name: str, ours: Any, theirs: Any, absent: Mapping[str, str]) -> Ca
         if f"{name}.{attribute}" in absent or not hasattr(theirs, attribute):
             raise AttributeError(lacks(f"{name}.{attribute}", absent), name=attribute)
         own = getattr(theirs, attribute)
+        if theirs is np and attribute in ("fft", "linalg", "random"):
+            raise AttributeError(name=attribute)  # a module that has taken over this function asks
         known = made.get(attribute)
         if known is None or known[0] is not own:
             known = made[attribute] = own, standing_for(attribute, own)
@@ -77,6 +80,15 @@ def names_of(name: str, ours: Any, theirs: Any, absent: Mapping[str, str]) -> Ca
         return either(counterpart, own) if attribute in CREATE and theirs is np else counterpart
 
     return __getattr__
+
+
+def fill(module: dict[str, Any], theirs: ModuleType) -> None:
+    """Put the functions, classes and numbers of `theirs` into a module, whose ``__dict__`` libraries wrap."""
+    look_up = module["__getattr__"]
+    for name, value in vars(theirs).items():
+        if name not in module and (callable(value) or isinstance(value, (int, float))):
+            with contextlib.suppress(AttributeError):
+                module[name] = look_up(name)
 
 
 def plain_names(module: ModuleType) -> list[str]:

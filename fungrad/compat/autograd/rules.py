@@ -51,6 +51,7 @@ class Call:
         self.enclosed = False  # whether these are boxes of an enclosing derivative
         self.others: Any = None  # what rules get besides arrays
         self.real: Sequence[bool] = ()  # which arguments are real
+        self.arguments: Sequence[Any] = ()  # those with containers, as trees of numbers
 
 
 class Rules:
@@ -120,6 +121,7 @@ class Rules:
         ans = self.function(*args, **call.kwargs)
         self.single = is_array(ans)
         call.real = [_is_real(x) for x in args]
+        call.arguments = [tree.map(lambda _: 0, x) for x in args]
         leaves, structure = tree.flatten((ans, args))
         boxes = [x for x in leaves if type(x) is Tracer]
         if all(x._owner.values is not None for x in boxes):
@@ -144,6 +146,7 @@ class Rules:
         cotangents: list[Any] = [None] * call.count
         try:
             for i, ct in zip(call.boxed, pull(g)):
+                ct = _spread(ct, call.arguments[i])
                 cotangents[i] = real_part(ct) if call.real[i] else ct
         except (ConcretizationError, LostDerivativeError) as error:
             if not call.enclosed:  # it will be called with arrays
@@ -180,6 +183,15 @@ def _is_first_gradient(trace: Any) -> bool:
     if trace is None or trace.values is None or trace.outer is not None or not trace.open:
         return False
     return trace.label.startswith("grad(") and not (settings.get().watched or check_exprs.get())
+
+
+def _spread(cotangent: Any, x: Any) -> Any:
+    """Return a cotangent with the containers of `x`; a rule may give an array for a list."""
+    if type(x) is dict and cotangent is not None:
+        return {k: _spread(cotangent[k], part) for k, part in x.items()}
+    if type(x) in (list, tuple) and cotangent is not None:
+        return type(x)([_spread(cotangent[i], part) for i, part in enumerate(x)])
+    return cotangent
 
 
 def _is_real(x: Any) -> bool:

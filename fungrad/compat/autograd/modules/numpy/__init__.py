@@ -34,7 +34,7 @@ from fungrad.compat.autograd.modules.numpy.numpy_wrapper import (
     vstack,
     wrap_namespace,
 )
-from fungrad.compat.autograd.namespaces import is_traced, names_of, plain_names
+from fungrad.compat.autograd.namespaces import fill, is_traced, names_of, plain_names
 
 __all__ = [
     "append", "array_from_args", "column_stack", "concatenate", "concatenate_args", "fft", "hstack", "linalg",
@@ -44,6 +44,7 @@ __all__ = [
 __all__ += plain_names(_np)
 __version__ = _np.__version__
 __getattr__ = names_of("autograd.numpy", _fnp, _np, ABSENT)
+fill(globals(), _np)
 
 
 def where(condition: Any, *args: Any, **kwargs: Any) -> Any:

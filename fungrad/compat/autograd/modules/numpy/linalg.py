@@ -9,11 +9,12 @@ import numpy.linalg as _theirs
 import fungrad.numpy as _fnp
 import fungrad.numpy.linalg as _ours
 from fungrad.compat.autograd.absent import ABSENT
-from fungrad.compat.autograd.namespaces import names_of, plain_names
+from fungrad.compat.autograd.namespaces import fill, names_of, plain_names
 
 __all__ = ["eigh"]
 __all__ += plain_names(_theirs)
 __getattr__ = names_of("autograd.numpy.linalg", _ours, _theirs, ABSENT)
+fill(globals(), _theirs)
 
 
 def eigh(a: Any, UPLO: str = "L") -> Any:
