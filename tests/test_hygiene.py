@@ -51,6 +51,17 @@ def test_code_asks_for_facts_of_a_library_and_not_which_it_is():
     assert found == []
 
 
+def test_no_code_counts_frames():
+    """Whose code a frame runs tells whose it is; how many there are depends on decorators."""
+    counted = re.compile(r"_getframe\((?!1?\))|own_frames")
+    found = [
+        path.relative_to(ROOT).as_posix()
+        for path in sorted((ROOT / "fungrad").rglob("*.py"))
+        if counted.search(path.read_text("utf-8"))
+    ]
+    assert found == []
+
+
 def test_public_names_are_listed_once():
     assert fungrad.__doc__
     assert len(fungrad.__all__) == len(set(fungrad.__all__))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +82,14 @@ def outwards() -> Iterator[FrameType]:
     while frame is not None:
         yield frame
         frame = frame.f_back
+
+
+def caller_of(files: Collection[str]) -> FrameType:
+    """Return the innermost frame whose code is in none of these files."""
+    frame: Any = sys._getframe(1)
+    while frame.f_code.co_filename in files:
+        frame = frame.f_back
+    return frame  # type: ignore[no-any-return]
 
 
 def innermost_frame() -> FrameType | None:

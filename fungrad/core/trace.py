@@ -203,7 +203,7 @@ class Trace(Capturing):
         if primitive.multiple_results:
             result: Any = self._extend_by_several(primitive, inputs, out_types, source)
         else:
-            result = self.extend(primitive, inputs, out_types, source, 3)
+            result = self.extend(primitive, inputs, out_types, source)
         if self.values is not None and (primitive.can_fail or primitive.effect):
             frame = self.facts.opener
             if primitive.effect or not frame or is_caught_below(frame):
@@ -218,16 +218,14 @@ class Trace(Capturing):
         inputs: tuple[int, ...],
         out_types: tuple[ArrayType, ...],
         source: Source | None = None,
-        own_frames: int = 2,
     ) -> Tracer:
         """Append the equation of `primitive` on variables of this trace; return the tracer of its result.
 
         The caller knows the type of the result, that `into` is None, and that the primitive neither fails nor has an
-        effect. Nearly every operation on tracers ends here, hence the plain style. So many of the innermost frames,
-        this one included, are known not to be the user's.
+        effect. Nearly every operation on tracers ends here, hence the plain style.
         """
         if source is None and (source := self.source) is None:
-            frame: FrameType = sys._getframe(own_frames)
+            frame: FrameType = sys._getframe(1)
             try:
                 files = own_files
                 while frame.f_code.co_filename in files:
@@ -270,7 +268,7 @@ class Trace(Capturing):
     ) -> tuple[Tracer, ...]:
         """Append an equation that may have several results, or none."""
         if source is None and (source := self.source) is None:
-            frame = users_frame(sys._getframe(2))
+            frame = users_frame(sys._getframe())
             source = frame and (frame.f_code, frame.f_lasti)
         elif not self.mode.rewriting:
             source = resolve_source(source)

@@ -222,7 +222,7 @@ class Tracer(Slots):
         """
         from fungrad.core import refusals, scipys  # which most programs do not need
 
-        caller = sys._getframe(3)  # beyond __float__ and api_boundary
+        caller = frames.caller_of([f.__code__.co_filename for f in (asked, api_boundary)])
         name = builtin.__name__
         if frames.is_internal(caller):  # which may call the user's function: math.sin itself, say
             by, called = frames.called_in(caller)
@@ -279,13 +279,10 @@ class Tracer(Slots):
             from fungrad.core import refusals
 
             owner = value._owner
-            advice = (
-                "COMPARE"
-                if frames.compares()
-                else "MAPPED"
-                if owner.label.startswith("vmap")
-                else advice
-            )
+            if owner.label.startswith("vmap"):
+                advice = "MAPPED"
+            if frames.compares():
+                advice = "COMPARE"
             error = refusals.without_value(what, self._type, owner.label, advice)
             # A `try` of the user's would take it for an error of the program.
             if (

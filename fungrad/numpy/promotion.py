@@ -153,10 +153,10 @@ def combined(
     (of_x, of_y), types = aligned
     u, v = x._variable, y._variable
     for step, between in of_x:
-        u = trace.extend(step, (u,), between, None, 3)._variable
+        u = trace.extend(step, (u,), between)._variable
     for step, between in of_y:
-        v = trace.extend(step, (v,), between, None, 3)._variable
-    result = trace.extend(primitive, (u, v), types, None, 3)
+        v = trace.extend(step, (v,), between)._variable
+    result = trace.extend(primitive, (u, v), types)
     return result if x._memory is y._memory is None else like(result, given)
 
 
@@ -197,7 +197,7 @@ def through(steps: Iterable[Primitive], x: Tracer) -> Tracer:
     """Apply one-operand primitives, which cannot fail and have no effect, to a tracer in order."""
     for step in steps:
         if (trace := x._owner).into is None:
-            x = trace.extend(step, (x._variable,), step.infer((x._type,)), None, 3)
+            x = trace.extend(step, (x._variable,), step.infer((x._type,)))
         else:
             x = bind(step, (x,))
     return x

@@ -6,13 +6,13 @@ to them; functions of fungrad may still fill what they have made themselves.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
 
 from fungrad.compat.jax.array import Array
+from fungrad.core.frames import outwards
 from fungrad.numpy import assignment, methods, storing
 
 CHANGES = "byteswap fill itemset partition put resize setfield setflags"
@@ -46,13 +46,9 @@ def _made(self: Any, given: Any) -> None:
 
 def _asked_by_program(skipped: tuple[str, ...]) -> bool:
     """Return whether the innermost caller outside of these modules is none of fungrad's."""
-    frame: Any = sys._getframe(2)
-    while frame is not None:
-        name = frame.f_globals.get("__name__", "")
-        if not name.startswith(skipped):
-            return not name.startswith("fungrad.")
-        frame = frame.f_back
-    return True
+    names = (str(frame.f_globals.get("__name__")) for frame in outwards())
+    name = next((name for name in names if not name.startswith((__name__, *skipped))), "")
+    return not name.startswith("fungrad.")
 
 
 def _checked(skipped: tuple[str, ...]) -> Callable[[Any], None]:

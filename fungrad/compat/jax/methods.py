@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,6 +20,7 @@ from fungrad.compat.jax.crossing import (
 )
 from fungrad.compat.jax.modules import numpy as _numpy
 from fungrad.compat.jax.places import Places
+from fungrad.core.frames import caller_of
 from fungrad.core.tracer import Tracer, current_trace
 
 jnp: Any = _numpy
@@ -124,8 +124,8 @@ class Methods:
 
 def _asked_by_numpy() -> bool:
     """Whether NumPy calls the method: its functions, such as `numpy.testing`'s, count in 64 bits."""
-    caller = sys._getframe(2).f_globals.get("__name__", "")
-    return isinstance(caller, str) and caller.startswith("numpy.")
+    caller = caller_of([_asked_by_numpy.__code__.co_filename])
+    return str(caller.f_globals.get("__name__")).startswith("numpy.")
 
 
 def _method(name: str) -> Callable[..., Any]:

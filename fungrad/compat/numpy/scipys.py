@@ -21,6 +21,7 @@ import fungrad.numpy as fnp
 from fungrad.compat.numpy import holders
 from fungrad.compat.numpy.callers import FUNGRAD, whose
 from fungrad.compat.numpy.reaching import reach
+from fungrad.core.frames import caller_of
 from fungrad.core.tracer import Tracer, current_trace
 from fungrad.numpy.promotion import has_tracer
 from fungrad.numpy.unruled import NotConstant, of_constants
@@ -238,7 +239,7 @@ def _is_ours(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether a call is one for fungrad's function: of something traced, and not from fungrad itself."""
     if current_trace.get() is None or not reach(args, kwargs):
         return False
-    return whose(sys._getframe(2)) != FUNGRAD
+    return whose(caller_of([_is_ours.__code__.co_filename])) != FUNGRAD
 
 
 class AfterImport:
