@@ -75,24 +75,25 @@ def missing():
 
 
 def table():
-    """Return the rows of the table, for such a process."""
+    """Return the table of absent names by reason, and the counts; for such a process."""
     from fungrad.compat.autograd.absent import ABSENT
     from fungrad.compat.standing_in import lacks
 
     listed, absent = json.loads(LIST.read_text("utf-8")), missing()
-    rows = ["| module | names | there | inert | not there |", "|---|---|---|---|---|"]
-    for name, public in listed.items():
-        inert = [n for n in INERT.get(name, ()) if n in public]
-        there = len(public) - len(absent[name]) - len(inert)
-        shown = ", ".join(f"`{n}`" for n in absent[name])
-        if shown:
-            shown += ":" + lacks(f"{name}.x", ABSENT).partition(":")[2]
-        more = f", and all of {WRAP[name]}" if name in WRAP else ""
-        rows.append(
-            f"| `{name}` | {len(public)} | {there}{more} | {', '.join(f'`{n}`' for n in inert)} | {shown} |"
-        )
+    reasons = {}
+    for name, names in absent.items():
+        if names:
+            reason = lacks(f"{name}.x", ABSENT).partition(": ")[2]
+            reasons.setdefault(reason, []).append(f"`{name}` {len(names)}")
+    inert = sorted({f"`{n}`" for names in INERT.values() for n in names})
     counts = [sum(map(len, t.values())) for t in (listed, absent)]
-    rows.append(f"\nOf {counts[0]} names, {counts[0] - counts[1]} are there.")
+    rows = [
+        f"Of {counts[0]} names, {counts[0] - counts[1]} are there; of these, {', '.join(inert)} do nothing.",
+        "",
+        "| names that are not there | because |",
+        "|---|---|",
+        *[f"| {', '.join(modules)} | {reason} |" for reason, modules in reasons.items()],
+    ]
     return "\n".join(rows) + "\n"
 
 
