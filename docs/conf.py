@@ -82,7 +82,13 @@ def _as_it_is_read(app, what, name, value, options, lines):
         lines[:0] = ["..", ""]
 
 
+def _without_last_empty_lines(app, docname, source):
+    """Take out the empty line that doctest needs before the end of an example."""
+    source[0] = re.sub(r"\n\n```(?=\n|$)", "\n```", source[0])
+
+
 def setup(app):
     """Write the pages that are made, before Sphinx looks for pages."""
     app.connect("autodoc-process-docstring", _as_it_is_read, priority=400)  # napoleon: 500
+    app.connect("source-read", _without_last_empty_lines)
     app.connect("builder-inited", lambda app: pages.write(ROOT / "docs" / "generated"))

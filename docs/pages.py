@@ -6,6 +6,7 @@ import ast
 import importlib
 import itertools
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -75,15 +76,22 @@ def public_modules() -> dict[str, ModuleType]:
     return dict(sorted(found.items(), key=lambda item: (item[0].count("."), item[0])))
 
 
+def in_order_of_use(module: ModuleType) -> list[str]:
+    """Return the public names of a module, those that its docstring mentions first and in the order of their last mention."""
+    mentioned = re.findall(r"`(?:fungrad\.)?(\w+)", module.__doc__ or "")
+    place = {name: i for i, name in enumerate(mentioned)}
+    return sorted(public_names(module), key=lambda n: (place.get(n, len(mentioned)), n.casefold()))
+
+
 def parts(module: ModuleType) -> dict[str, list[str]]:
-    """Return the names of a module that are not modules, by the module that defines them."""
+    """Return the names of a module that are not modules, by the module that defines them, in the order of use."""
     found: dict[str, list[str]] = {}
-    for name in sorted(public_names(module), key=str.casefold):
+    for name in in_order_of_use(module):
         value = getattr(module, name)
         if not isinstance(value, ModuleType):
             home = getattr(value, "__module__", None) or type(value).__module__
             found.setdefault(home, []).append(name)
-    return dict(sorted(found.items(), key=lambda item: title(item[0]).casefold()))
+    return found
 
 
 def title(home: str) -> str:
@@ -104,7 +112,7 @@ def api() -> Pages:
 def _module_pages(name: str, module: ModuleType, described: dict[int, str]) -> Pages:
     """Return a module's pages. What other modules have as well is described in the first of them."""
     text = [*_heading(name, "="), f".. automodule:: {name}", "   :no-members:", ""]
-    children = [f"{name}.{n}" for n in public_names(module) if _is_child(module, n)]
+    children = [f"{name}.{n}" for n in in_order_of_use(module) if _is_child(module, n)]
     if children:
         text += [*_heading("Modules", "-"), *_toctree(children)]
     own: dict[str, list[str]] = {}
@@ -121,7 +129,8 @@ def _module_pages(name: str, module: ModuleType, described: dict[int, str]) -> P
                 own.setdefault(home, []).append(n)
     count = sum(map(len, own.values()))
     if count < FEW * len(own):
-        own = {name: sorted(itertools.chain(*own.values()), key=str.casefold)}
+        listed = {*itertools.chain(*own.values())}
+        own = {name: [n for n in in_order_of_use(module) if n in listed]}
     large = count > MOST and len(own) > 1
     made: Pages = {}
     linked: list[str] = []

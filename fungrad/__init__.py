@@ -10,11 +10,6 @@ Batches
     `vmap`; with a named axis, `fungrad.lax.psum` sums across the calls.
 Speed and memory
     `jit`: compile once for each type of arguments. `checkpoint`: keep less.
-Looking inside
-    `make_expr`: the program a function is; `to_source`: in NumPy; `show.graph`: drawn.
-    `eval_shape`: types alone. `fungrad.debug`: print from inside.
-    `profile`: where time goes. `fungrad.show`: tables and stages.
-    `config`: settings. `show_config`: versions.
 Modules
     `fungrad.numpy`, `fungrad.scipy`: their functions, also of traced arrays.
     `fungrad.lax`: loops, branches, JAX's lower level.
@@ -25,6 +20,11 @@ Modules
     `fungrad.image`: images of other sizes.
     `fungrad.sharding`, `fungrad.distributed`: several processes.
     `fungrad.extend`: primitives of one's own. `fungrad.test_util`: `check_all`.
+Looking inside
+    `make_expr`: the program a function is; `to_source`: in NumPy; `show.graph`: drawn.
+    `eval_shape`: types alone. `fungrad.debug`: print from inside.
+    `profile`: where time goes. `fungrad.show`: tables and stages.
+    `config`: settings. `show_config`: versions.
 
 >>> import numpy as np
 >>> import fungrad as fg
