@@ -10,14 +10,14 @@ from fungrad.compile.emit.llvm_threads import threads_for
 from fungrad.compile.emit.reductions import sums_assembly
 from fungrad.compile.emit.traced import I32, I64, Around, Code, Ptr, Value, definition
 from fungrad.compile.emit.writer import KernelText
-from fungrad.compile.kernels.fused import Function
+from fungrad.compile.kernels.fused import Block
 
 RELEASED_FROM = 1 << 14
 """Operations on elements from which other threads of Python may run meanwhile."""
 
 
 def call_assembly(
-    kernel: Function,
+    kernel: Block,
     text: KernelText,
     name: str,
     table: Table,

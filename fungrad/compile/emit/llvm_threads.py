@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from fungrad.compile.emit.llvm_prelude import HEAD
 from fungrad.compile.emit.traced import I32, I64, Code, Ptr, Traced, Value, Variable
-from fungrad.compile.kernels.fused import Function
+from fungrad.compile.kernels.fused import Block
 
 PART = 1 << 23
 """Operations on elements, at least, that are worth a thread: about a tenth of a millisecond."""
@@ -27,12 +27,12 @@ NAP = 20
 """Microseconds of such a sleep."""
 
 
-def threads_for(kernel: Function, parts: int, most: int) -> int:
+def threads_for(kernel: Block, parts: int, most: int) -> int:
     """Return how many threads run a kernel."""
     return max(min(most, parts, kernel.work // PART), 1)
 
 
-def share_of(kernel: Function, parts: int, most: int, copies: bool) -> int:
+def share_of(kernel: Block, parts: int, most: int, copies: bool) -> int:
     """Return how many parts a share is of; where `copies` are made for each, there is one for each thread."""
     threads = threads_for(kernel, parts, most)
     return parts if threads == 1 else -(-parts // (threads if copies else SHARES * threads))

@@ -1,62 +1,60 @@
-"""The primitive that a kernel is in a program."""
+"""A block, which becomes one function of machine code, and the primitive that it is in a program."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
 
 
-class Function(Protocol):
-    """A function of machine code: a kernel or a routine."""
+class Block:
+    """An index space (`Kernel`) or a schedule (`Routine`) that becomes one function.
 
-    @property
-    def followed(self) -> Collection[int]:
-        """Operands whose memory layout externally visible outputs follow.
+    Attributes
+    ----------
+    summary
+        Its extent, as printed programs show it.
+    operand_types, output_types
+        Types of its operands and of its results.
+    work
+        About how many operations on elements it is.
+    followed
+        Operands whose memory layout externally visible outputs follow. Layouts of other operands do not matter: outputs are in C order.
+    told_apart
+        Operands whose zero strides matter, because NumPy's own function copies them and chooses the layout.
+    over
+        By the number of an output, the operand over which it is written.
+    """
 
-        Layouts of other operands do not matter: outputs are in C order.
-        """
-
-    @property
-    def told_apart(self) -> Collection[int]:
-        """Operands whose zero strides matter, because NumPy's own function copies them and chooses the layout."""
-
-    @property
-    def summary(self) -> str:
-        """Its index space, and its amount of work."""
-
-    @property
-    def operand_types(self) -> Sequence[ArrayType]:
-        """Types of its operands."""
-
-    @property
-    def output_types(self) -> Sequence[ArrayType]:
-        """Types of its results."""
-
-    @property
-    def work(self) -> int:
-        """About how many operations on elements it is."""
-
-    @property
-    def over(self) -> Mapping[int, int]:
-        """By the number of an output, the operand over which it is written."""
+    summary: str
+    operand_types: Sequence[ArrayType]
+    output_types: Sequence[ArrayType]
+    work: int
+    followed: Collection[int]
+    told_apart: Collection[int]
+    over: Mapping[int, int] = {}
 
     def places_for(self, output: int) -> list[int]:
         """Return the operands over which an output can be written."""
-
-    def written(self, over: Mapping[int, int]) -> Function:
-        """Return the version that writes outputs over operands."""
+        return []
 
     def can_be_given(self, output: int) -> bool:
         """Whether an output can be written to an array that is given."""
+        return False
 
-    def into(self, outputs: Sequence[int]) -> Function:
+    def written(self, over: Mapping[int, int]) -> Block:
+        """Return the version that writes outputs over operands."""
+        raise NotImplementedError(f"{self.summary} writes over nothing")
+
+    def into(self, outputs: Sequence[int]) -> Block:
         """Return the version with more operands, after the others, into which it writes outputs."""
+        raise NotImplementedError(f"{self.summary} makes its results")
 
     def interpret(self, *arrays: Any) -> list[Any]:
-        """Return the outputs by NumPy's functions."""
+        """Return the outputs by NumPy's functions, as an oracle for compilers."""
+        raise NotImplementedError
 
 
 class Fused(Primitive):
@@ -64,12 +62,12 @@ class Fused(Primitive):
 
     name = "kernel"
     interned = False
-    kernel: Function
+    kernel: Block
 
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
-    def __init__(self, kernel: Function) -> None:
+    def __init__(self, kernel: Block) -> None:
         object.__setattr__(self, "kernel", kernel)
 
     def compiled(self, function: Any) -> None:

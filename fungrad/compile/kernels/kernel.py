@@ -16,6 +16,7 @@ import numpy as np
 
 from fungrad.compile.kernels.access import Access, box_text, inside, is_part
 from fungrad.compile.kernels.called import weight_of
+from fungrad.compile.kernels.fused import Block
 from fungrad.compile.kernels.operations import FUNCTIONS, OPERATIONS, Node, compute, computed_in
 from fungrad.core.cached import cached_property
 from fungrad.core.errors import ExprError
@@ -57,7 +58,7 @@ KNOWN = MOVING.union(["inside", "iota"], OPERATIONS, FUNCTIONS, REDUCTIONS)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Kernel:
+class Kernel(Block):
     """One loop's computation.
 
     Attributes
@@ -94,7 +95,6 @@ class Kernel:
 
     @property
     def operand_types(self) -> list[ArrayType]:
-        """Types of its operands."""
         if not self.given:
             return [x.type for x in self.operands]
         by_position = dict(zip(self.given, self.operands, strict=True))
@@ -106,20 +106,15 @@ class Kernel:
 
     @property
     def output_types(self) -> list[ArrayType]:
-        """Types of its results."""
         return [x.type for x in self.outputs]
 
     @property
     def followed(self) -> range:
-        """The arrays that it is given, unless it is internal, as `Function` says."""
         return range(0 if self.internal else len(self.operand_types))
 
     @property
     def told_apart(self) -> frozenset[int]:
-        """The operands that it converts, as `Function` says.
-
-        All of them, if some are computed in parts or wider, joined, or made complex.
-        """
+        """Operands that it converts; all, if some are computed in parts or wider, joined, or made complex."""
         # A conversion to booleans is `ne`. What ufuncs compute lies in C order, however elements are repeated.
         converted = {
             v for node in self.nodes if node.operation in ("convert", "ne") for v in node.operands
@@ -133,12 +128,10 @@ class Kernel:
 
     @property
     def summary(self) -> str:
-        """Its index space, and its amount of work."""
         return f"kernel[space={self.space}, nodes={len(self.nodes)}]"
 
     @property
     def work(self) -> int:
-        """How many operations on elements it is."""
         return math.prod(self.space) * self.weight_of(range(len(self.nodes)))
 
     def weight_of(self, numbers: Iterable[int]) -> int:
@@ -204,7 +197,6 @@ class Kernel:
         return [j for j in range(len(self.operand_types)) if j not in other]
 
     def written(self, over: Mapping[int, int]) -> Kernel:
-        """Return the kernel that writes outputs over operands."""
         return dataclasses.replace(self, over={**over}).check()
 
     def _is_written_last(self, output: int) -> bool:
@@ -213,11 +205,9 @@ class Kernel:
         return wanted.of_elements and bool(wanted.type.shape) and late
 
     def can_be_given(self, output: int) -> bool:
-        """Whether an output can be written to an array in C order that is given."""
         return self._is_written_last(output) and self.outputs[output].strides is None
 
     def into(self, outputs: Sequence[int]) -> Kernel:
-        """Return the kernel that is also given arrays, after the others, into which it writes outputs."""
         count = len(self.operand_types)
         wanted = [self.outputs[k] for k in outputs]
         operands = self.operands + tuple([Access(x.type, x.places) for x in wanted])
@@ -269,7 +259,6 @@ class Kernel:
         return "" if operation in KNOWN else "the operation is not known"
 
     def interpret(self, *arrays: Any) -> list[Any]:
-        """Return the outputs for the operands by NumPy's functions, as an oracle for compilers."""
         inner = tuple(range(self.rows, len(self.space)))
         values: list[Any] = []
         for node in self.nodes:

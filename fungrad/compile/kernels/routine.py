@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from fungrad.compile.interpret import interpret
-from fungrad.compile.kernels.fused import Fused
+from fungrad.compile.kernels.fused import Block, Fused
 from fungrad.compile.kernels.orders import JOINS, turned
 from fungrad.compile.memory import assigns
 from fungrad.compile.steps import (
@@ -41,7 +41,7 @@ ENDLESS = 1 << 30
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Routine:
+class Routine(Block):
     """A schedule that is one function.
 
     Attributes
@@ -49,7 +49,7 @@ class Routine:
     steps
         What it does.
     followed
-        The operands in whose order outputs may lie that others than its program see, as `Function` says.
+        Operands whose memory layout externally visible outputs follow.
     """
 
     steps: Schedule
@@ -57,17 +57,14 @@ class Routine:
 
     @property
     def operand_types(self) -> list[ArrayType]:
-        """The types of its operands."""
         return [self.steps.types[v] for v in self.steps.inputs]
 
     @property
     def output_types(self) -> list[ArrayType]:
-        """The types of its results."""
         return [self.steps.types[result.register] for result in self.steps.results]
 
     @property
     def summary(self) -> str:
-        """Its description in printed programs."""
         return f"routine[steps={len(self.steps.steps)}]"
 
     @cached_property
@@ -100,32 +97,9 @@ class Routine:
 
     @cached_property
     def work(self) -> int:
-        """About how many operations on elements it is."""
         return work(self.steps)
 
-    @property
-    def over(self) -> Mapping[int, int]:
-        """By the number of an output, the operand over which it is written."""
-        return {}
-
-    def places_for(self, output: int) -> list[int]:
-        """Return the operands over which an output can be written: none."""
-        return []
-
-    def written(self, over: Mapping[int, int]) -> Routine:
-        """Return the routine that writes outputs over operands; there is none."""
-        raise NotImplementedError("routines write over nothing")
-
-    def can_be_given(self, output: int) -> bool:
-        """Whether an output can be written to an array that is given: none can."""
-        return False
-
-    def into(self, outputs: Sequence[int]) -> Routine:
-        """Return the routine that writes outputs to given arrays; there is none."""
-        raise NotImplementedError("routines make their results")
-
     def interpret(self, *arrays: Any) -> list[Any]:
-        """Return the outputs by NumPy's functions."""
         return interpret(self.steps, arrays)
 
     def __str__(self) -> str:

@@ -11,7 +11,7 @@ from fungrad.compile.emit.llvm_recycling import LEAST
 from fungrad.compile.emit.llvm_threads import share_of
 from fungrad.compile.emit.writer import KernelText
 from fungrad.compile.emit.written import routine_assembly
-from fungrad.compile.kernels.fused import Function
+from fungrad.compile.kernels.fused import Block
 from fungrad.compile.kernels.kernel import Kernel
 from fungrad.compile.kernels.partial import in_parts
 from fungrad.compile.kernels.routine import Routine
@@ -19,14 +19,14 @@ from fungrad.compile.processor import has_halves
 from fungrad.compile.targets import host, recycling
 
 
-def can_run(kernels: Sequence[Function]) -> bool:
+def can_run(kernels: Sequence[Block]) -> bool:
     """Whether there are a compiler, and instructions of the processor for all that kernels do."""
     if not host.available():
         return False
     return has_halves() or not any(" half" in assembly(kernel)[0] for kernel in kernels)
 
 
-def assembly(kernel: Function) -> tuple[str, llvm_prelude.Table]:
+def assembly(kernel: Block) -> tuple[str, llvm_prelude.Table]:
     """Return the assembly of a kernel and of its Python function, and the addresses used."""
     table, most = llvm_prelude.Table(llvm_prelude.IN_ALL), host.threads()
 
@@ -45,9 +45,7 @@ def assembly(kernel: Function) -> tuple[str, llvm_prelude.Table]:
     return "\n".join([*parts, table.definition()]), table
 
 
-def _written(
-    kernel: Function, name: str, share: Callable[[int, bool], int]
-) -> tuple[KernelText, int]:
+def _written(kernel: Block, name: str, share: Callable[[int, bool], int]) -> tuple[KernelText, int]:
     """Return a kernel or a routine as LLVM's assembly, and how much memory it is to be given."""
     if isinstance(kernel, Kernel):
         if (partial := in_parts(kernel)) is not None:
@@ -58,7 +56,7 @@ def _written(
     raise TypeError(f"{kernel!r} is neither a kernel nor a routine")
 
 
-def compile_kernels(kernels: Sequence[Function]) -> list[Callable[..., Any]]:
+def compile_kernels(kernels: Sequence[Block]) -> list[Callable[..., Any]]:
     """Return functions that run kernels on arrays: operands in, a result out, or a tuple of several.
 
     Each is compiled by itself, so that nobody has to wait long for the compiler, and equal ones once.
