@@ -22,8 +22,8 @@ from fungrad.compile.lines import first_place
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.compile.pipeline import Way, scheduled, simplify
 from fungrad.compile.steps import Schedule
-from fungrad.compile.tiers import Native, Tier, rounds
-from fungrad.core.backend import namespace, target_of, to_device
+from fungrad.compile.tiers import Function, Native, Tier, rounds
+from fungrad.core.backend import Target, namespace, target_of, to_device
 from fungrad.core.cached import cached_property
 from fungrad.core.collection import no_collection
 from fungrad.core.config import check_exprs, compilation, settings
@@ -76,7 +76,7 @@ class Program(Keeper):
         self.borrowed = tuple(borrowed)
         self._ran = at_once
         self._jitted = jitted
-        self.functions: dict[ModuleType | None, Callable[..., list[Any]]] = {}
+        self.functions: dict[ModuleType | None, Function] = {}
         """The compiled functions, by the library of their arrays."""
         self._tiers: dict[ModuleType, Tier] = {}
 
@@ -105,7 +105,7 @@ class Program(Keeper):
             return run_observed(self, xp, arguments)
         return self.function(xp)(*arguments)
 
-    def function(self, xp: ModuleType) -> Callable[..., list[Any]]:
+    def function(self, xp: ModuleType) -> Function:
         """Return the function to run now on arrays of the library `xp`; the first run may be evaluation."""
         function = self.functions.get(xp)
         if function is None:
@@ -172,11 +172,11 @@ class Program(Keeper):
         with no_collection():
             return python_source(self.schedule)
 
-    def compiled(self, xp: ModuleType = np) -> Callable[..., list[Any]]:
+    def compiled(self, xp: ModuleType = np) -> Function:
         """Return the function of arrays, for the array library `xp`."""
         return watcher(self.expr) if settings.get().watched else self._compiled_for(xp)
 
-    def _compiled_for(self, xp: ModuleType) -> Callable[..., list[Any]]:
+    def _compiled_for(self, xp: ModuleType) -> Function:
         # Without a lock: threads that come at once may each compile, and go on with what was done first.
         function = self.functions.get(xp)
         if function is None:
@@ -184,41 +184,28 @@ class Program(Keeper):
                 function = self.functions.setdefault(xp, self._compile(xp))
         return function
 
-    def _compile(self, xp: ModuleType) -> Callable[..., list[Any]]:
-        if self.axis_names:
-            return lambda *arguments: evaluate(self.expr, arguments)
+    def _compile(self, xp: ModuleType) -> Function:
         target = target_of(xp)
-        if (self.is_collective and not target.on_host) or self.effect or compilation.get() == "off":
-            with no_collection():
-                source = self.source if target.on_host else python_source(self.scheduled(xp))
-            return self.bound(source, xp)
-        if self.is_collective:
-            with importing:  # what few programs come to need
-                from fungrad.compile.segments import in_segments
-            return in_segments(self.expr, xp, Program, run_source)
+        made = (make(self, xp) for applies, make in WAYS if applies(self, target))
+        return next(function for function in made if function is not None)
+
+    def tier(self, xp: ModuleType) -> Tier:
+        """Return a new tier, which decides when kernels pay for arrays of the library `xp`."""
         make = weakly(self, lambda x: x.with_kernels(xp), None)
-        recall = weakly(self, lambda x: x.recalled(xp), None) if target.on_host else None
+        recall = weakly(self, lambda x: x.recalled(xp), None) if target_of(xp).on_host else None
         self._tiers[xp] = tier = Tier(make, weakly(self, spared, 0.0), self._jitted, recall)
-        donated, borrowed = self.donated, self.borrowed
+        return tier
 
-        def run(expr: Expr | None = None, calls: bool = True) -> Callable[..., list[Any]]:
-            expr = expr or self.expr
-            with no_collection():
-                source = python_source(scheduled(expr, donated, borrowed, target))
-            tier.lines, tier.loops = source.text.count("\n"), source.loops
-            # What has overwritten its arguments cannot begin anew.
-            return self.bound(source, xp, rounds if donated else tier.rounds, calls)
-
-        if donated or not target.on_host:
-            return tier.function(run())
-        if is_quick(self.given):
-            tier.lines, tier.loops = len(self.given.equations), False
-            return tier.function(
-                later(run, tier), evaluate=evaluator(without_dead_code(self.given))
-            )
-        if (blocks := blocks_of(self.expr)) is None:
-            return tier.function(run())
-        return tier.function(later(run, tier), run(blocks, calls=False))
+    def by_library(
+        self, xp: ModuleType, tier: Tier, expr: Expr | None = None, calls: bool = True
+    ) -> Function:
+        """Return the function that calls the functions of the library `xp`, for this program or an equal `expr`."""
+        with no_collection():
+            steps = scheduled(expr or self.expr, self.donated, self.borrowed, target_of(xp))
+            source = python_source(steps)
+        tier.lines, tier.loops = source.text.count("\n"), source.loops
+        # Arguments that have been overwritten cannot begin anew.
+        return self.bound(source, xp, rounds if self.donated else tier.rounds, calls)
 
     def compile_kernels(self) -> None:
         """Compile the kernels of the functions that run, if there are any, and wait for them."""
@@ -250,9 +237,7 @@ class Program(Keeper):
     def _native(self, code: PythonSource | None, xp: ModuleType) -> Native | None:
         return code and Native(self.bound(code, xp, rounds, False), code.loops, code.kernels_only)
 
-    def bound(
-        self, source: PythonSource, xp: ModuleType, *options: Any
-    ) -> Callable[..., list[Any]]:
+    def bound(self, source: PythonSource, xp: ModuleType, *options: Any) -> Function:
         """Return the function that source of this program defines; `options` are those of `run_source`."""
         return run_source(source, xp, *options)
 
@@ -290,9 +275,9 @@ def weakly(program: Program, function: Callable[[Program], T], otherwise: T) -> 
     return call
 
 
-def later(make: Callable[[], Callable[..., list[Any]]], tier: Tier) -> Callable[..., list[Any]]:
+def later(make: Callable[[], Function], tier: Tier) -> Function:
     """Return a function of a tier, made when it is called first, which is no time in calls."""
-    made: list[Callable[..., list[Any]]] = []
+    made: list[Function] = []
 
     def run(*arguments: Any) -> list[Any]:
         if not made:
@@ -319,6 +304,67 @@ def blocks_of(expr: Expr) -> Expr | None:
         from fungrad.compile.loops.blocks import in_blocks
 
     return in_blocks(expr, LARGE, MUCH)
+
+
+def _by_rules(program: Program, _: ModuleType) -> Function:
+    return lambda *arguments: evaluate(program.expr, arguments)
+
+
+def _without_tier(program: Program, xp: ModuleType) -> Function:
+    with no_collection():
+        on_host = target_of(xp).on_host
+        source = program.source if on_host else python_source(program.scheduled(xp))
+    return program.bound(source, xp)
+
+
+def _in_segments(program: Program, xp: ModuleType) -> Function:
+    with importing:  # few programs need it
+        from fungrad.compile.segments import in_segments
+    return in_segments(program.expr, xp, Program, run_source)
+
+
+def _evaluated_first(program: Program, xp: ModuleType) -> Function:
+    tier = program.tier(xp)
+    tier.lines, tier.loops = len(program.given.equations), False
+    library = later(lambda: program.by_library(xp, tier), tier)
+    return tier.function(library, evaluate=evaluator(without_dead_code(program.given)))
+
+
+def _in_blocks(program: Program, xp: ModuleType) -> Function | None:
+    blocks = blocks_of(program.expr)
+    if blocks is None:
+        return None
+    tier = program.tier(xp)
+    library = later(lambda: program.by_library(xp, tier), tier)
+    return tier.function(library, program.by_library(xp, tier, blocks, calls=False))
+
+
+def _by_library(program: Program, xp: ModuleType) -> Function:
+    tier = program.tier(xp)
+    return tier.function(program.by_library(xp, tier))
+
+
+def _has_no_kernels(program: Program, target: Target) -> bool:
+    """Whether it is a plain function for good: it has effects, exchanges arrays on a device, or nothing is compiled."""
+    exchanges = program.is_collective and not target.on_host
+    return exchanges or program.effect or compilation.get() == "off"
+
+
+def _is_free(program: Program, target: Target) -> bool:
+    """Whether it may run again from the start, and before it is compiled."""
+    return target.on_host and not program.donated
+
+
+_Maker = Callable[[Program, ModuleType], Function | None]
+WAYS: tuple[tuple[Callable[[Program, Target], Any], _Maker], ...] = (
+    (lambda p, _: p.axis_names, _by_rules),
+    (_has_no_kernels, _without_tier),
+    (lambda p, _: p.is_collective, _in_segments),
+    (lambda p, target: _is_free(p, target) and is_quick(p.given), _evaluated_first),
+    (_is_free, _in_blocks),
+    (lambda *_: True, _by_library),
+)
+"""Ways to compile a program, the first that applies and makes a function: the condition, and the maker, which may return None."""
 
 
 def apart(results: list[Any], arguments: Sequence[Any]) -> list[Any]:
