@@ -259,6 +259,27 @@ def test_no_version_of_an_array_is_kept_for_an_element_that_changes(name):
             assert at.types[step.operands[1].register].size <= N
 
 
+def added(a, b, i, j):
+    a[i, j] = a[i, j] + 0.5 * b[i, j] * a[i - 1, j]
+
+
+def subtracted(a, b, i, j):
+    a[i, j] -= b[j, i] * a[i, j - 1]
+
+
+@pytest.mark.parametrize("statement", [added, subtracted])
+def test_elements_that_are_added_to_are_not_set_backwards(statement):
+    """Their cotangents stay as they are: none is read, zeroed and put back."""
+    gradient = fg.grad(looped(statement), (0, 1))
+    names = {
+        (step.primitive.name, getattr(step.primitive, "kind", None))
+        for _, step in in_loops(fg.jit(gradient).lower(*matrices(2)).schedule)
+        if hasattr(step, "primitive")
+    }
+    assert ("scatter", "add") in names
+    assert ("scatter", "set") not in names
+
+
 def test_sums_of_inner_loops_begin_with_those_of_outer_ones():
     """No array of zeros is made, or added, for each step of the outer loop."""
 

@@ -6,6 +6,22 @@ from tests.mutants.row import Mutant
 
 MUTANTS = (
     Mutant(
+        "subtracted-elements-added",
+        "fungrad/compile/passes/accumulate.py",
+        "                y = draft.computed(neg, (y,)) if of is sub else y\n",
+        "                y = y\n",
+        "x[i] = x[i] - y in a loop adds y",
+        ("tests/control/test_independent_rounds.py", "tests/reading/test_polybench_kernels.py"),
+    ),
+    Mutant(
+        "elements-of-another-place-added-to",
+        "fungrad/compile/passes/accumulate.py",
+        "    if made is None or made[1] != (inputs[0], *inputs[2:]):\n",
+        "    if made is None:\n",
+        "x[i] = x[k] + y in a loop adds y to x[i]",
+        ("tests/control/test_in_place_loops.py",),
+    ),
+    Mutant(
         "index-one-beyond-is-proven",
         "fungrad/compile/kernels/bounds.py",
         "        return least is not None and most is not None and least >= 0 and most <= last\n",

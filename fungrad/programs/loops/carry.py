@@ -8,6 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from fungrad.compile.lower import Program
+from fungrad.compile.passes.accumulate import updated_by_adding
 from fungrad.core import tree
 from fungrad.core.backend import on_host
 from fungrad.core.config import settings
@@ -173,6 +175,10 @@ def close_loop(
             break
         types = next_types
     check_carry(label, (carry.structure, types), (structure, returned))
+    expr = closure.program.expr
+    adding = updated_by_adding(expr)
+    if adding is not expr:
+        closure = closure._replace(program=Program(adding))
     return closure, types
 
 
