@@ -7,7 +7,7 @@ from tests.mutants.row import Mutant
 MUTANTS = (
     Mutant(
         "subtracted-elements-added",
-        "fungrad/compile/passes/accumulate.py",
+        "fungrad/compile/passes/adding.py",
         "                y = draft.computed(neg, (y,)) if of is sub else y\n",
         "                y = y\n",
         "x[i] = x[i] - y in a loop adds y",
@@ -15,7 +15,7 @@ MUTANTS = (
     ),
     Mutant(
         "elements-of-another-place-added-to",
-        "fungrad/compile/passes/accumulate.py",
+        "fungrad/compile/passes/adding.py",
         "    if made is None or made[1] != (inputs[0], *inputs[2:]):\n",
         "    if made is None:\n",
         "x[i] = x[k] + y in a loop adds y to x[i]",

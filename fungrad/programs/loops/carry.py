@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from fungrad.compile.lower import Program
-from fungrad.compile.passes.accumulate import updated_by_adding
 from fungrad.core import tree
 from fungrad.core.backend import on_host
 from fungrad.core.config import settings
@@ -175,6 +174,8 @@ def close_loop(
             break
         types = next_types
     check_carry(label, (carry.structure, types), (structure, returned))
+    from fungrad.compile.passes.adding import updated_by_adding  # loops alone need it
+
     expr = closure.program.expr
     adding = updated_by_adding(expr)
     if adding is not expr:
