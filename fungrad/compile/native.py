@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from types import ModuleType
 
@@ -15,7 +16,7 @@ from fungrad.compile.libraries import Fourier
 from fungrad.compile.peak import peak
 from fungrad.compile.pipeline import Way, scheduled
 from fungrad.compile.steps import Call, Control, Free, Schedule, within
-from fungrad.compile.targets import device, host, host_kernels
+from fungrad.compile.targets import host, host_kernels
 from fungrad.core.backend import NUMPY, Target, target_of
 from fungrad.core.expr import Expr
 from fungrad.core.primitive import Primitive
@@ -59,7 +60,7 @@ def source_with_kernels(
     Those functions overwrite donated inputs; if the source would take more memory, the result is None.
     """
     target = target_of(xp)
-    if not (host.available() if target.on_host else device.available(xp)):
+    if not (host.available() if target.on_host else _device().available(xp)):
         return None
     steps, kernels = schedule_with_kernels(expr, borrowed, target)
     to_compile = [fused.kernel for fused in kernels]
@@ -83,12 +84,17 @@ def source_with_kernels(
     return python_source(steps)._replace(kernels_only=kernels_only)
 
 
+def _device() -> ModuleType:
+    """Return the module of devices, which programs on the host do not import."""
+    return importlib.import_module("fungrad.compile.targets.device")
+
+
 def _on_device(xp: ModuleType, steps: Schedule, kernels: Sequence[Fused]) -> PythonSource:
     """Return the source that launches kernels at the places of a plan, and for other arguments without."""
     from fungrad.compile.launches import placed
 
     compiled = [x.kernel for x in kernels if isinstance(x.kernel, Kernel)]
-    launched = device.compile_kernels(xp, compiled)
+    launched = _device().compile_kernels(xp, compiled)
     for fused, kernel in zip(kernels, launched, strict=True):
         fused.compiled(kernel.allocating())
     checking = python_source(steps)

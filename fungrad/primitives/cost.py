@@ -1,29 +1,22 @@
 """Approximate counts of operations, and of bytes read and written, per primitive, for people to read.
 
-Rules are found by the class of the primitive, so that what few programs ask for is in no module that `import fungrad` reads.
+Rules are found by the name of the primitive's class, so that neither are they in a module that `import fungrad` reads, nor do they import SciPy.
 """
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
-from fungrad.primitives.contraction import DotGeneral
-from fungrad.primitives.convolution import Convolution
-from fungrad.primitives.decompositions import Cholesky, Eig, Eigh, Qr, Svd
-from fungrad.primitives.elementwise import Cast
-from fungrad.primitives.elimination import Lu
-from fungrad.primitives.fft import FFT, InverseRealFFT, RealFFT
-from fungrad.primitives.linalg import Inv, Solve, TriangularSolve
-from fungrad.primitives.reductions import Position, Reduction
-from fungrad.primitives.sorting import ArgSort, Sort
-from fungrad.primitives.ufunc import Elementwise
 
 Types = Sequence[ArrayType]
+Rule = Callable[[Any, Types, Types], Any]
+
+_RULES: dict[str, Rule] = {}
+"""Rules by names of classes of `fungrad.primitives`; they hold for classes that are made of these."""
 
 
 class Cost(NamedTuple):
@@ -56,7 +49,6 @@ def cost(primitive: Primitive, operands: Types, results: Types) -> Cost:
     return Cost(float(flops(primitive, operands, results)), read, written)
 
 
-@functools.singledispatch
 def flops(primitive: Primitive, operands: Types, results: Types) -> float:
     """Return about how many additions, products and the like a call is; ``exp`` counts as one.
 
@@ -64,61 +56,74 @@ def flops(primitive: Primitive, operands: Types, results: Types) -> float:
     is the leading term for real numbers that textbooks have (Golub and Van Loan, *Matrix Computations*), whatever LAPACK makes of
     it. What moves or converts numbers, and what runs programs, counts nothing; what has no rule of its own counts the elements of its largest operand or result.
     """
+    count: float = _rule_of(type(primitive))(primitive, operands, results)
+    return count
+
+
+def _rule_of(cls: type[Primitive]) -> Rule:
+    """Return the rule of the first class that has one, in the order in which methods are found."""
+    ours = [c.__name__ for c in cls.__mro__ if c.__module__.startswith("fungrad.primitives.")]
+    return next((_RULES[name] for name in ours if name in _RULES), _without_rule)
+
+
+def _rule(*names: str) -> Callable[[Rule], Rule]:
+    """Declare a function as the rule of classes."""
+
+    def declare(rule: Rule) -> Rule:
+        _RULES.update(dict.fromkeys(names, rule))
+        return rule
+
+    return declare
+
+
+def _without_rule(primitive: Primitive, operands: Types, results: Types) -> float:
     if primitive.view or primitive.rearranges or primitive.holds_programs or not primitive.warns:
         return 0
     return max([t.size for t in (*operands, *results)], default=0)
 
 
-@flops.register
-def _(primitive: Elementwise, operands: Types, results: Types) -> float:
+@_rule("Elementwise")
+def _(primitive: Any, operands: Types, results: Types) -> Any:
     return max([t.size for t in results], default=0)
 
 
-@flops.register
-def _(primitive: Cast, operands: Types, results: Types) -> float:
+@_rule("Cast")
+def _(primitive: Any, operands: Types, results: Types) -> Any:
     return 0
 
 
-@flops.register
-def _(primitive: DotGeneral, operands: Types, results: Types) -> float:
+@_rule("DotGeneral")
+def _(primitive: Any, operands: Types, results: Types) -> Any:
     shape = operands[0].shape
     return 2 * results[0].size * math.prod(shape[a] for a in primitive.contracting[0])
 
 
-@flops.register
-def _(primitive: Convolution, operands: Types, results: Types) -> float:
+@_rule("Convolution")
+def _(primitive: Any, operands: Types, results: Types) -> Any:
     types = dict(zip((*primitive.operands, primitive.gives), (*operands, *results), strict=True))
     x, w, y = types["x"], types["w"], types["y"]
     return 2 * y.size * x.shape[2] * math.prod(w.shape[3:])  # for each result: channels x kernel
 
 
-@flops.register
-def _(primitive: FFT, operands: Types, results: Types) -> float:
+@_rule("FFT")
+def _(primitive: Any, operands: Types, results: Types) -> Any:
     length = math.prod(results[0].shape[a] for a in primitive.axes)
     return 5 * results[0].size * math.log2(max(length, 1))
 
 
-def _of_real_transform(
-    primitive: RealFFT | InverseRealFFT, operands: Types, results: Types
-) -> float:
+@_rule("RealFFT", "InverseRealFFT")
+def _(primitive: Any, operands: Types, results: Types) -> Any:
     real = max((*operands, *results), key=lambda t: t.shape[primitive.axis])
     return 2.5 * real.size * math.log2(max(real.shape[primitive.axis], 1))
 
 
-flops.register(RealFFT)(_of_real_transform)
-flops.register(InverseRealFFT)(_of_real_transform)
-
-
-def _of_sort(primitive: Primitive, operands: Types, results: Types) -> float:
-    length = operands[0].shape[primitive.axis]  # type: ignore[attr-defined]
+@_rule("Sort", "ArgSort")
+def _(primitive: Any, operands: Types, results: Types) -> Any:
+    length = operands[0].shape[primitive.axis]
     return operands[0].size * math.log2(max(length, 1))
 
 
-flops.register(Sort)(_of_sort)
-flops.register(ArgSort)(_of_sort)
-
-
-def _of_factors(cubes: float, products: float = 0.0) -> Callable[..., float]:
+def _of_factors(cubes: float, products: float = 0.0) -> Rule:
     """Return the rule ``cubes * n**3 + products * m * n**2`` for m x n matrices with m >= n."""
 
     def rule(primitive: Primitive, operands: Types, results: Types) -> float:
@@ -129,30 +134,28 @@ def _of_factors(cubes: float, products: float = 0.0) -> Callable[..., float]:
     return rule
 
 
-for _class, _rule in {
-    Cholesky: _of_factors(1 / 3),
-    Lu: _of_factors(-1 / 3, 1.0),
-    Qr: _of_factors(-4 / 3, 4.0),  # with Q
-    Svd: _of_factors(8.0, 6.0),  # with both bases
-    Eigh: _of_factors(9.0),
-    Eig: _of_factors(25.0),
-    Inv: _of_factors(2.0),
-}.items():
-    flops.register(_class)(_rule)
+_RULES |= {
+    "Cholesky": _of_factors(1 / 3),
+    "Lu": _of_factors(-1 / 3, 1.0),
+    "Qr": _of_factors(-4 / 3, 4.0),  # with Q
+    "Svd": _of_factors(8.0, 6.0),  # with both bases
+    "Eigh": _of_factors(9.0),
+    "Eig": _of_factors(25.0),
+    "Inv": _of_factors(2.0),
+}
 
 
-@flops.register
-def _(primitive: Solve, operands: Types, results: Types) -> float:
+@_rule("Solve")
+def _(primitive: Any, operands: Types, results: Types) -> Any:
     n = operands[0].shape[-1]
     return 2 / 3 * operands[0].size * n + 2 * results[0].size * n
 
 
-@flops.register
-def _(primitive: TriangularSolve, operands: Types, results: Types) -> float:
+@_rule("TriangularSolve")
+def _(primitive: Any, operands: Types, results: Types) -> Any:
     return results[0].size * operands[0].shape[-1]
 
 
-@flops.register(Reduction)
-@flops.register(Position)
-def _(primitive: Primitive, operands: Types, results: Types) -> float:
+@_rule("Reduction", "Position")
+def _(primitive: Any, operands: Types, results: Types) -> Any:
     return operands[0].size

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import subprocess
 import sys
 import threading
 
@@ -270,3 +271,28 @@ def test_who_has_jitted_is_known(limited, monkeypatch, jitted):
         g(X)
     assert {*seen} == {jitted}
     assert asked == []
+
+
+IMPORTING = """
+import sys
+import numpy as np
+import fungrad as fg
+from fungrad.compile.background import BACKGROUND
+
+f, x = fg.jit(fg.grad(lambda x: np.sum(np.sin(x) * np.exp(x)))), np.ones(100_000)
+while "it has kernels" not in f.lower(x).decisions:
+    f(x)
+    BACKGROUND.wait()
+print(*sys.modules)
+"""
+
+
+@needs_compiler
+def test_making_kernels_imports_neither_scipy_nor_what_devices_need():
+    """Imports hold Python's lock; those of SciPy's linear algebra, for counts of operations, for half a second."""
+    environment = {**os.environ, "FUNGRAD_COMPILE": "background"}
+    command = [sys.executable, "-c", IMPORTING]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    modules = run.stdout.split()
+    assert "llvmlite" in modules
+    assert not {"scipy", "fungrad.compile.emit.cuda"} & {*modules}
