@@ -48,17 +48,16 @@ TYPES = {
 INTRODUCTION = """\
 # `fungrad.lax`
 
-`fungrad.lax` has the functions of `jax.lax`, by their names and with their signatures and meaning, for plain arrays and
-under every transform. The tables below are written by `make docs-grid` from the functions' own documentation; a test
-holds that each name of `jax.lax` is in them. Loops and branches have a page of their own, [control_flow.md](control_flow.md).
+`fungrad.lax` has the functions of `jax.lax`, with their names, signatures and meaning, on plain arrays and under every
+transform. Loops and branches have a page of their own, [control_flow.md](control_flow.md). (`make docs-grid` writes the tables.)
 
 ## How it differs from `fungrad.numpy`
 
 `fungrad.numpy` is NumPy: it broadcasts, promotes, and takes lists. `fungrad.lax` is strict, as `jax.lax` is. Use it where a
-change of shape or dtype should be an error and not a conversion, for programs that come from JAX, and for what NumPy does not have:
-loops, named axes, convolutions, windows.
+change of shape or dtype should be an error and not a conversion, for programs that come from JAX, and for functions that NumPy
+lacks: loops, named axes, convolutions, windows.
 
-**Elementwise functions take one shape and one dtype.** Arrays without axes and axes of length 1 are stretched, and Python numbers take
+**Elementwise functions take one shape and one dtype.** Scalars and axes of length 1 are broadcast, and Python numbers take
 the dtype of the array beside them. Nothing else is converted.
 
 ```python
@@ -81,8 +80,8 @@ TypeError: lax.exp takes floating-point or complex numbers, got x: int64[3]. Con
 
 ```
 
-**Some names mean something else than NumPy's.** Integers are divided towards zero, remainders have the sign of the dividend, and
-`round` goes away from zero at a half unless told otherwise.
+**Some functions differ from NumPy's.** Integer division rounds towards zero, remainders have the sign of the dividend, and
+`round` rounds halves away from zero by default.
 
 ```python
 >>> lax.div(np.array([-7]), 2), np.array([-7]) // 2

@@ -162,7 +162,7 @@ def _is_constant(x: Any) -> bool:
 INTRODUCTION = """\
 # NumPy's functions under fungrad's transforms
 
-This page is made by `make docs-grid`, from calls that the tests run: every mark stands for a test.
+Every mark is a test (`make docs-grid` writes this page).
 
 - **eager**: on plain arrays, the result is NumPy's.
 - **jit**: compiled, the result is NumPy's.
@@ -170,9 +170,7 @@ This page is made by `make docs-grid`, from calls that the tests run: every mark
 - **vmap**: mapped over its arguments, the result is that of a loop.
 - **cupy**: run on CuPy's arrays, compiled where it can be, the result is NumPy's. {made_with}
 
-A dash says that there is nothing to show: no derivative of results that are integers or booleans, no map over
-functions without array arguments. Notes tell conditions and gaps. What makes arrays of lists that hold traced values, or
-arrays to be filled with them, is called by NumPy's name in functions that are [read](python.md), and elsewhere by its name in `fungrad.numpy`.
+A dash: it does not apply, as derivatives of integers, or `vmap` of functions without array arguments. Notes have conditions and gaps. Write NumPy's names; in code that is [not read](python.md#reading), call functions that make arrays (`array`, `zeros`, ...) as `fungrad.numpy`'s.
 """
 
 MADE_WITH = {
