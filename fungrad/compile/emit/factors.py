@@ -1,4 +1,4 @@
-"""Larger linear systems within LLVM's functions: LAPACK factors, and triangles are solved here.
+"""Factors of larger matrices within LLVM's functions, by LAPACK, and systems solved by them.
 
 A matrix is factored as its transpose, since LAPACK reads columns one after the other. What it finds singular ends the function, and what is so but for
 rounding, too: NumPy's functions say which it is. OpenBLAS solves for several right-hand sides on threads, which LAPACK is not asked for therefore.
@@ -11,34 +11,17 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from fungrad.compile.emit.function import I64, Function, Targets
-from fungrad.compile.emit.places import Place
+from fungrad.compile.emit.places import Place, Variable
 from fungrad.compile.emit.substitution import Triangle, right_sides, substitute
-from fungrad.compile.emit.types import literal
-from fungrad.compile.kernels import functions
-from fungrad.compile.kernels.access import Access
-from fungrad.compile.kernels.kernel import Kernel, Output, over_all
+from fungrad.compile.emit.unrolled import Growth
+from fungrad.compile.kernels.kernel import over_all
 from fungrad.compile.kernels.meaning import Namespace
-from fungrad.compile.kernels.operations import DType, Node
-from fungrad.compile.kernels.scalar import Scalar
+from fungrad.compile.kernels.operations import BOOL, DType, Node
 from fungrad.compile.kernels.spelled import SLACK, Factorize, SolveFactored
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
-from fungrad.primitives.decompositions import Cholesky
-from fungrad.primitives.determinants import Det, Slogdet
-from fungrad.primitives.linalg import Inv, Solve, TriangularSolve
 
 PIVOTS = np.dtype(np.int32)
-
-
-def fail_if_lost(to: Function, x: str, of: str, n: int, dtype: DType) -> None:
-    """Fail if nothing but rounding may be left of a number, whose meaning LAPACK decides."""
-    least = to.compute("mul", dtype, of, literal(4 * n * np.finfo(dtype).eps, dtype))
-    to.fail_if(to.compared("ole", dtype, 1, to.compute("abs", dtype, x), least))
-
-
-def _fail_unless_there(to: Function, x: str, dtype: DType) -> None:
-    """Fail if a number is NaN."""
-    to.fail_if(to.compared("uno", dtype, 1, x, x))
 
 
 def _called(to: Function, name: str, *arguments: Place) -> None:
@@ -59,25 +42,13 @@ def _factored(to: Function, a: Place, factors: Place, pivots: Place) -> None:
     kernel = over_all(names.nodes, a.type.shape, (a.type,), 1)
     largest = to.kernel(kernel, [a], Targets(to, [a.type.update(shape=(n,))], [None]))[0]
 
-    growth = to.new(ArrayType((), dtype))
-    to.store(growth, literal(1, dtype))
+    growth = Growth(to, SLACK * n, dtype)
     with to.loop(n) as i:
-        pivot, given = to.at(factors, i, i), to.at(largest, i)
-        _fail_unless_there(to, pivot, dtype)
-        so_far = to.load(growth)
-        fail_if_lost(to, pivot, to.compute("mul", dtype, given, so_far), SLACK * n, dtype)
-        to.store(
-            growth,
-            to.compute(
-                "max",
-                dtype,
-                so_far,
-                to.compute("div", dtype, given, to.compute("abs", dtype, pivot)),
-            ),
-        )
+        growth.check(to.at(factors, i, i), to.at(largest, i))
 
 
-def _new_factors(to: Function, a: Place) -> tuple[Place, Place]:
+def new_factors(to: Function, a: Place) -> tuple[Place, Place]:
+    """Return the factors of the transpose, and the exchanges."""
     factors, pivots = to.new(a.type), to.new(ArrayType(a.type.shape[:1], PIVOTS))
     _factored(to, a, factors, pivots)
     return factors, pivots
@@ -96,7 +67,7 @@ def _exchange(to: Function, x: Place, pivots: Place, backwards: bool) -> None:
         to.move(rows[1], kept)
 
 
-def _solved(to: Function, factors: Place, pivots: Place, b: Place, turned: bool) -> Place:
+def solved(to: Function, factors: Place, pivots: Place, b: Place, turned: bool) -> Place:
     """Return the solutions of a system; `turned`, of that of the transpose."""
     right = right_sides(to, b)
     if turned:
@@ -109,99 +80,34 @@ def _solved(to: Function, factors: Place, pivots: Place, b: Place, turned: bool)
     return right
 
 
-def solve(to: Function, primitive: Primitive, operands: Sequence[Place], targets: Targets) -> None:
-    """Write the solution."""
-    a, b = operands
-    to.move(targets[0], _solved(to, *_new_factors(to, a), b, False))
+def is_odd(to: Function, pivots: Place) -> str:
+    """Whether rows were exchanged an odd number of times."""
+    odd = Variable(to, BOOL, first="false")
+    with to.loop(pivots.type.shape[0]) as i:
+        place = to.emit(f"add i64 {i}, 1")
+        other = to.convert(to.at(pivots, i), PIVOTS, I64, 1)
+        odd.set(to.emit(f"xor i1 {odd.get()}, {to.emit(f'icmp ne i64 {place}, {other}')}"))
+    return odd.get()
 
 
-def inv(to: Function, primitive: Primitive, operands: Sequence[Place], targets: Targets) -> None:
-    """Write the inverse."""
-    (a,) = operands
-    solve(to, primitive, [a, to.identity(a.type.shape[0], a.type.dtype)], targets)
-
-
-def triangular_solve(
-    to: Function, primitive: TriangularSolve, operands: Sequence[Place], targets: Targets
-) -> None:
-    """Write the solution; a zero on the diagonal fails."""
-    a, b = operands
-    n, dtype = a.type.shape[0], a.type.dtype
-    if not primitive.unit_diagonal:
-        with to.loop(n) as i:
-            pivot = to.at(a, i, i)
-            to.fail_if(to.compared("oeq", dtype, 1, pivot, literal(0, dtype)))
-    right = right_sides(to, b)
-    substitute(to, Triangle(a, primitive.lower, primitive.unit_diagonal), right)
-    to.move(targets[0], right)
-
-
-def cholesky(
-    to: Function, primitive: Primitive, operands: Sequence[Place], targets: Targets
-) -> None:
+def cholesky(to: Function, a: Place, out: Place) -> None:
     """Write the factor; a diagonal that is not positive fails."""
-    (a,) = operands
     n, dtype = a.type.shape[0], a.type.dtype
     factor, size = to.copy(a), to.number(n, PIVOTS)
     upper = to.number(ord("U"), np.dtype(np.uint8))  # of columns, which are the rows here
     _called(to, "dpotrf", upper, size, factor, size)
-
-    growth = to.new(ArrayType((), dtype))
-    to.store(growth, literal(1, dtype))
+    growth = Growth(to, n, dtype)
     with to.loop(n) as i:
-        root, given = to.at(factor, i, i), to.at(a, i, i)
-        _fail_unless_there(to, root, dtype)
-        value, so_far = to.compute("mul", dtype, root, root), to.load(growth)
-        # What rounding leaves of it grows where little was left of those before.
-        fail_if_lost(to, value, to.compute("mul", dtype, given, so_far), n, dtype)
-        to.store(growth, to.compute("max", dtype, so_far, to.compute("div", dtype, given, value)))
+        root = to.at(factor, i, i)
+        growth.check(to.compute("mul", dtype, root, root), to.at(a, i, i))
     names = Namespace()
     x = names.node("load", dtype, value=0)
     row, column = [names.node("iota", I64, value=axis) for axis in (0, 1)]
     names.where(names.comparison("le", column, row), x, 0)
-    outputs = to.kernel(over_all(names.nodes, a.type.shape, (a.type,)), [factor], targets)
-    if outputs[0] != targets[0]:
-        to.move(targets[0], outputs[0])
-
-
-def _of_diagonal(dtype: DType, n: int, logarithm: bool) -> Kernel:
-    """Return the kernel of a diagonal's sign and sum of logarithms, or else of its determinant."""
-    names = Namespace()
-    x = names.node("load", dtype, value=0)
-    sign = names.node("reduce_prod", dtype, names.copysign(names.constant(1, dtype), x))
-    size = names.node("reduce_sum", dtype, functions.log(names, names.absolute(x)))
-    results: list[Scalar] = [sign, size]
-    if not logarithm:
-        results = [names.multiply(sign, functions.exp(names, size))]
-    return reducing(names, n, dtype, results)
-
-
-def reducing(names: Namespace, n: int, dtype: DType, results: Sequence[Scalar]) -> Kernel:
-    """Return the kernel of nodes that reduce `n` numbers, given which of them are its results."""
-    outputs = tuple([Output(y.index, ArrayType((), dtype), False) for y in results])
-    operands = (Access(ArrayType((n,), dtype), (0,)),)
-    return Kernel((n,), 0, operands, tuple(names.nodes), outputs)
-
-
-def determinant(
-    to: Function, primitive: Primitive, operands: Sequence[Place], targets: Targets
-) -> None:
-    """Write the determinant, or its sign and the logarithm of its absolute value; a singular matrix fails."""
-    (a,) = operands
-    n, dtype = a.type.shape[0], a.type.dtype
-    factors, pivots = _new_factors(to, a)
-    diagonal = to.part(factors, "0", (n,), (n + 1,))
-    kernel = _of_diagonal(dtype, n, isinstance(primitive, Slogdet))
-    outputs = to.kernel(kernel, [diagonal], targets)
-    sign = to.new(ArrayType((), dtype))
-    to.store(sign, to.load(outputs[0]))
-    with to.loop(n) as i:
-        place = to.emit(f"add i64 {i}, 1")
-        other = to.convert(to.at(pivots, i), PIVOTS, I64, 1)
-        moved, value = to.emit(f"icmp ne i64 {place}, {other}"), to.load(sign)
-        minus = to.compute("neg", dtype, value)
-        to.store(sign, to.compute("select", dtype, moved, minus, value))
-    to.store(outputs[0], to.load(sign))
+    kernel = over_all(names.nodes, a.type.shape, (a.type,))
+    outputs = to.kernel(kernel, [factor], Targets(to, [out.type], [out]))
+    if outputs[0] != out:
+        to.move(out, outputs[0])
 
 
 def factorize(
@@ -218,7 +124,7 @@ def solve_factored(
 ) -> list[Place]:
     """Write the solution of a system whose factors are given."""
     factors, pivots, b = operands
-    solution = _solved(to, factors, pivots, cast(to, b, factors.type.dtype), primitive.turned)
+    solution = solved(to, factors, pivots, cast(to, b, factors.type.dtype), primitive.turned)
     return [cast(to, solution, primitive.dtype, targets[0])]
 
 
@@ -234,15 +140,6 @@ def cast(to: Function, x: Place, dtype: DType, target: Place | None = None) -> P
     return to.kernel(kernel, [x], Targets(to, [x.type.update(dtype=dtype)], [target]))[0]
 
 
-SYSTEMS: dict[type[Primitive], Callable[..., None]] = {
-    Solve: solve,
-    Inv: inv,
-    TriangularSolve: triangular_solve,
-    Cholesky: cholesky,
-    Det: determinant,
-    Slogdet: determinant,
-}
-"""Writers of results for one matrix."""
 SHARED: dict[type[Primitive], Callable[..., list[Place]]] = {
     Factorize: factorize,
     SolveFactored: solve_factored,

@@ -44,6 +44,14 @@ class Function(Places):
         with self.in_spans(count) as (first, last), self.loop(last, first) as part:
             yield part
 
+    def rounds(self, count: int, unrolled: int) -> Iterator[str]:
+        """Yield the indices up to a number, one after the other, or if there are many, that of a loop."""
+        if count <= unrolled:
+            yield from map(str, range(count))
+        else:
+            with self.loop(count) as index:
+                yield index
+
     def in_spans(self, count: int) -> AbstractContextManager[tuple[str, str]]:
         """Run the code added in the block for the parts of a thread: from a first up to a last."""
         return contextlib.nullcontext(("0", str(count)))

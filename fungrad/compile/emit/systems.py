@@ -1,28 +1,28 @@
-"""Unrolled Gaussian elimination of small linear systems; `factors.py` uses LAPACK above.
+"""Linear systems, determinants and Cholesky factors within LLVM's functions.
 
-Rows are brought into order by exchanges that are selections, so nothing is read at a place that only the numbers tell: LLVM keeps
-small matrices in registers. Golub and Van Loan, Matrix Computations (4th ed., 2013), sections 3.4 and 4.2.
+Small matrices are factored by unrolled code (`unrolled.py`), larger ones by LAPACK (`factors.py`). A matrix that is singular, but for rounding perhaps, ends
+the function: NumPy's functions say which it is.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from fungrad.compile import lapack
-from fungrad.compile.emit import factors
-from fungrad.compile.emit.factors import fail_if_lost, reducing
+from fungrad.compile.emit import factors, unrolled
 from fungrad.compile.emit.function import Function, Targets
 from fungrad.compile.emit.places import Place, Unsupported
-from fungrad.compile.emit.types import literal, vector_type
+from fungrad.compile.emit.substitution import Triangle, right_sides, substitute
+from fungrad.compile.emit.types import literal
+from fungrad.compile.emit.unrolled import LARGEST
 from fungrad.compile.kernels import functions
-from fungrad.compile.kernels.kernel import Kernel
+from fungrad.compile.kernels.access import Access
+from fungrad.compile.kernels.kernel import Kernel, Output
 from fungrad.compile.kernels.meaning import Namespace
-from fungrad.compile.kernels.operations import BOOL, DTYPES, DType
-from fungrad.compile.kernels.scalar import Scalar
-from fungrad.compile.processor import VECTOR_BYTES
+from fungrad.compile.kernels.operations import DTYPES, DType
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
 from fungrad.primitives.decompositions import Cholesky
@@ -30,135 +30,18 @@ from fungrad.primitives.determinants import Det, Slogdet
 from fungrad.primitives.linalg import Inv, Solve, TriangularSolve
 
 DOUBLE = np.dtype(np.float64)
-LARGEST = 12
-"""Largest number of equations solved here: the code grows with its square."""
-
-
-class _Rows:
-    """The rows of a matrix of its own in memory, as vectors."""
-
-    def __init__(self, to: Function, source: Place) -> None:
-        self.to = to
-        self.place = to.copy(source)
-        self.dtype: DType = source.type.dtype
-        self.count, self.columns = source.type.shape
-
-    def pieces(self, i: int) -> Iterator[tuple[str, int]]:
-        """Yield where the vectors of a row begin, and their lengths."""
-        lanes, columns = VECTOR_BYTES // self.dtype.itemsize, self.columns
-        for first, n in self.to.along(columns, lanes, unrolled=columns):
-            yield str(i * columns + int(first)), n
-
-    def get(self, i: int) -> list[tuple[str, int]]:
-        """Return the vectors of a row, and their lengths."""
-        pointer = self.place.pointer
-        return [(self.to.read(pointer, at, self.dtype, n), n) for at, n in self.pieces(i)]
-
-    def set(self, i: int, row: Sequence[tuple[str, int]]) -> None:
-        """Set the elements of a row."""
-        for (at, n), (value, _) in zip(self.pieces(i), row, strict=True):
-            self.to.write(value, self.dtype, self.place.pointer, at, n)
-
-    def element(self, i: int, j: int) -> str:
-        """Return one element."""
-        return self.to.read(self.place.pointer, str(i * self.columns + j), self.dtype)
-
-    def exchange(self, i: int, k: int, condition: str) -> None:
-        """Exchange two rows, if a condition holds."""
-        to, one, other = self.to, self.get(i), self.get(k)
-        mixed: list[list[tuple[str, int]]] = [[], []]
-        for (x, n), (y, _) in zip(one, other, strict=True):
-            flag, type_ = to.spread(condition, BOOL, n), vector_type(self.dtype, n)
-            truths = vector_type(BOOL, n)
-            for out, a, b in zip(mixed, (y, x), (x, y), strict=True):
-                text = f"select {truths} {flag}, {type_} {a}, {type_} {b}"
-                out.append((to.emit(text), n))
-        self.set(i, mixed[0])
-        self.set(k, mixed[1])
-
-    def subtract(self, i: int, factor: str, k: int) -> None:
-        """Subtract a multiple of one row from another."""
-        to, dtype, row = self.to, self.dtype, []
-        for (x, n), (y, _) in zip(self.get(i), self.get(k), strict=True):
-            wide = to.spread(factor, dtype, n)
-            product = to.compute("mul", dtype, wide, y, lanes=n)
-            row.append((to.compute("sub", dtype, x, product, lanes=n), n))
-        self.set(i, row)
-
-    def divide(self, i: int, divisor: str) -> None:
-        """Divide a row by a number."""
-        to, dtype = self.to, self.dtype
-        row = []
-        for x, n in self.get(i):
-            wide = to.spread(divisor, dtype, n)
-            row.append((to.compute("div", dtype, x, wide, lanes=n), n))
-        self.set(i, row)
-
-
-def _largest(to: Function, rows: _Rows) -> _Rows:
-    """Return the greatest absolute value of each column, as a row."""
-    dtype = rows.dtype
-    largest = _Rows(to, to.part(rows.place, "0", (1, rows.columns), (rows.columns, 1)))
-    for i in range(rows.count):
-        row = []
-        for (x, n), (y, _) in zip(rows.get(i), largest.get(0), strict=True):
-            x = to.compute("abs", dtype, x, lanes=n)
-            y = to.compute("abs", dtype, y, lanes=n)
-            row.append((to.compute("max", dtype, x, y, lanes=n), n))
-        largest.set(0, row)
-    return largest
-
-
-def _eliminated(to: Function, a: Place, b: Place | None) -> tuple[_Rows, _Rows | None, str]:
-    """Return the upper triangular system, and whether rows were exchanged an odd number of times.
-
-    A diagonal of which rounding may have left nothing fails.
-    """
-    left, right = _Rows(to, a), None if b is None else _Rows(to, b)
-    n, dtype, odd = left.count, left.dtype, "false"
-    largest = _largest(to, left)
-    for k in range(n):
-        for i in range(k + 1, n):
-            sizes = [to.compute("abs", dtype, left.element(r, k)) for r in (i, k)]
-            larger = to.compared("ogt", dtype, 1, *sizes)
-            odd = to.emit(f"xor i1 {odd}, {larger}")
-            for rows in filter(None, (left, right)):
-                rows.exchange(i, k, larger)
-        pivot = left.element(k, k)
-        fail_if_lost(to, pivot, largest.element(0, k), n, dtype)
-        # Rounded as LAPACK does, so that the same matrices are singular, mostly; of two rows, exactly the same.
-        over = to.compute("div", dtype, literal(1, dtype), pivot)
-        for i in range(k + 1, n):
-            factor = to.compute("mul", dtype, left.element(i, k), over)
-            for rows in filter(None, (left, right)):
-                rows.subtract(i, factor, k)
-    return left, right, odd
-
-
-def _substituted(element: Callable[[int, int], str], right: _Rows, lower: bool, unit: bool) -> None:
-    """Solve a triangular system, in the place of the right-hand sides."""
-    n = right.count
-    order = range(n) if lower else range(n - 1, -1, -1)
-    for k in order:
-        if not unit:
-            right.divide(k, element(k, k))
-        for i in range(k + 1, n) if lower else range(k):
-            right.subtract(i, element(i, k), k)
 
 
 def solve(to: Function, primitive: Primitive, operands: Sequence[Place], targets: Targets) -> None:
-    """Write the solution."""
-    a, b = operands
-    left, right, _ = _eliminated(to, a, b)
-    assert right is not None
-    _substituted(left.element, right, False, False)
-    to.move(targets[0], right.place)
-
-
-def inv(to: Function, primitive: Primitive, operands: Sequence[Place], targets: Targets) -> None:
-    """Write the inverse."""
-    (a,) = operands
-    solve(to, primitive, [a, to.identity(a.type.shape[-1], a.type.dtype)], targets)
+    """Write the solution; the inverse, if there are no right-hand sides."""
+    a, *given = operands
+    b = given[0] if given else to.identity(a.type.shape[0], a.type.dtype)
+    if a.type.shape[0] > LARGEST:
+        solution = factors.solved(to, *factors.new_factors(to, a), b, False)
+    else:
+        left, right, _ = unrolled.eliminated(to, a, b)
+        solution = unrolled.substituted(to, Triangle(left, False, False), right)
+    to.move(targets[0], solution)
 
 
 def triangular_solve(
@@ -166,17 +49,17 @@ def triangular_solve(
 ) -> None:
     """Write the solution; a zero on the diagonal fails."""
     a, b = operands
-    n, dtype = a.type.shape[-1], a.type.dtype
-    right = _Rows(to, b)
-
-    def element(i: int, j: int) -> str:
-        return to.at(a, str(i), str(j))
-
-    if not primitive.unit_diagonal:
-        for k in range(n):
-            to.fail_if(to.compared("oeq", dtype, 1, element(k, k), literal(0, dtype)))
-    _substituted(element, right, primitive.lower, primitive.unit_diagonal)
-    to.move(targets[0], right.place)
+    n, dtype = a.type.shape[0], a.type.dtype
+    triangle = Triangle(a, primitive.lower, primitive.unit_diagonal)
+    if not triangle.unit:
+        for i in to.rounds(n, LARGEST):
+            to.fail_if(to.compared("oeq", dtype, 1, to.at(a, i, i), literal(0, dtype)))
+    if n > LARGEST:
+        solution = right_sides(to, b)
+        substitute(to, triangle, solution)
+    else:
+        solution = unrolled.substituted(to, triangle, b)
+    to.move(targets[0], solution)
 
 
 def cholesky(
@@ -184,30 +67,7 @@ def cholesky(
 ) -> None:
     """Write the factor; a diagonal that is not positive fails."""
     (a,) = operands
-    n, dtype = a.type.shape[-1], a.type.dtype
-    rows: list[list[str]] = []
-    out, growth = targets[0], literal(1, dtype)
-
-    to.fill(out, to.number(0, dtype))
-    for i in range(n):
-        row: list[str] = []
-        for j in range(i + 1):
-            given = value = to.at(a, str(i), str(j))
-            other = row if j == i else rows[j]
-            for k in range(j):
-                value = to.compute("fma", dtype, to.compute("neg", dtype, row[k]), other[k], value)
-            if j < i:
-                value = to.compute("div", dtype, value, rows[j][j])
-            else:
-                positive = to.compared("ogt", dtype, 1, value, literal(0, dtype))
-                to.fail_if(to.emit(f"xor i1 {positive}, true"))
-                # What rounding leaves of it grows where little was left of those before.
-                fail_if_lost(to, value, to.compute("mul", dtype, given, growth), n, dtype)
-                growth = to.compute("max", dtype, growth, to.compute("div", dtype, given, value))
-                value = to.compute("sqrt", dtype, value)
-            row.append(value)
-            to.put(out, value, str(i), str(j))
-        rows.append(row)
+    (unrolled if a.type.shape[0] <= LARGEST else factors).cholesky(to, a, targets[0])
 
 
 def _of_diagonal(dtype: DType, n: int, logarithm: bool) -> Kernel:
@@ -215,14 +75,17 @@ def _of_diagonal(dtype: DType, n: int, logarithm: bool) -> Kernel:
     names = Namespace()
     x = names.node("load", dtype, value=0)
     one = names.constant(1, dtype)
-    results: list[Scalar] = []
-    if logarithm:
-        results.append(names.node("reduce_prod", dtype, names.copysign(one, x)))
-        results.append(names.node("reduce_sum", dtype, functions.log(names, names.absolute(x))))
+    if logarithm or n > LARGEST:
+        sign = names.node("reduce_prod", dtype, names.copysign(one, x))
+        size = names.node("reduce_sum", dtype, functions.log(names, names.absolute(x)))
+        both = [sign, size]
+        results = both if logarithm else [names.multiply(sign, functions.exp(names, size))]
     else:
-        results.append(names.node("reduce_prod", dtype, x))
-        results.append(names.node("reduce_prod", dtype, names.minimum(names.absolute(x), one)))
-    return reducing(names, n, dtype, results)
+        below = names.minimum(names.absolute(x), one)
+        results = [names.node("reduce_prod", dtype, y) for y in (x, below)]
+    outputs = tuple([Output(y.index, ArrayType((), dtype), False) for y in results])
+    operands = (Access(ArrayType((n,), dtype), (0,)),)
+    return Kernel((n,), 0, operands, tuple(names.nodes), outputs)
 
 
 def determinant(
@@ -231,24 +94,28 @@ def determinant(
     """Write the determinant, or its sign and the logarithm of its absolute value; a singular matrix fails."""
     (a,) = operands
     n, dtype = a.type.shape[-1], a.type.dtype
-    left, _, odd = _eliminated(to, a, None)
-    diagonal = to.part(left.place, "0", (n,), (n + 1,))
-    logarithm = isinstance(primitive, Slogdet)
-    if not logarithm:
+    if n > LARGEST:
+        triangle, pivots = factors.new_factors(to, a)
+        odd = factors.is_odd(to, pivots)
+    else:
+        triangle, _, odd = unrolled.eliminated(to, a, None)
+    diagonal = to.part(triangle, "0", (n,), (n + 1,))
+    kernel = _of_diagonal(dtype, n, isinstance(primitive, Slogdet))
+    below = n <= LARGEST and not isinstance(primitive, Slogdet)
+    if below:
         targets = Targets(to, [*targets.types, *targets.types], [targets[0], None])
-    outputs = to.kernel(_of_diagonal(dtype, n, logarithm), [diagonal], targets)
-    if not logarithm:  # what is lost on the way to a product may not be lost in all of it
+    outputs = to.kernel(kernel, [diagonal], targets)
+    if below:  # what is lost on the way to a product may not be lost in all of it
         tiny = literal(np.finfo(dtype).tiny, dtype)
         to.fail_if(to.compared("olt", dtype, 1, to.load(outputs[1]), tiny))
     value = to.load(outputs[0])
     minus = to.compute("neg", dtype, value)
-    type_ = vector_type(dtype, 1)
-    to.store(outputs[0], to.emit(f"select i1 {odd}, {type_} {minus}, {type_} {value}"))
+    to.store(outputs[0], to.compute("select", dtype, odd, minus, value))
 
 
 SYSTEMS: dict[type[Primitive], Callable[..., None]] = {
     Solve: solve,
-    Inv: inv,
+    Inv: solve,
     TriangularSolve: triangular_solve,
     Cholesky: cholesky,
     Det: determinant,
@@ -295,8 +162,7 @@ def _of_matrices(
 ) -> None:
     """Write the results for one matrix."""
     a = operands[0].type
-    rules = SYSTEMS if a.shape[-1] <= LARGEST else factors.SYSTEMS
-    rule = rules[type(primitive)]
+    rule = SYSTEMS[type(primitive)]
     if not isinstance(primitive, IN_DOUBLE) or a.dtype == DOUBLE:
         rule(to, primitive, operands, Targets(to, [x.type for x in results], results))
         return
