@@ -73,7 +73,6 @@ ALLOWED: dict[str, dict[str, str]] = {
         _LINES: "core.errors",
         _ARGUMENTS: "transforms.abstract transforms.argnums",
         "draws the gradient of a program": "rewrite.reverse",
-        "is a property that is computed once": "core.cached",
     },
     "show.folding": {_LINES: "core.scopes"},
     "show.forms": {
@@ -87,6 +86,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     },
     "show.libraries": {"says what is so of the arrays of a library": "core.backend"},
     "show.living": {_COMPILED: "compile.native compile.peak compile.steps"},
+    "show.matrices": {"draws the plan of a sparse matrix": "patterns.jacobian"},
     "show.plain": {"writes what primitives run on a device": "primitives.rounds"},
     "show.running": {_RUN: "compile.flow core.float_warnings core.primitive primitives.cost"},
     "show.scenes": {_LINES: "core.scopes"},

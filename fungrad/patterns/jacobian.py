@@ -221,18 +221,33 @@ def sparsity(
     array([[ True,  True, False],
            [False,  True,  True]])
     """
-    check_callable(fun, "sparsity")
-    label = f"sparsity({name_of(fun)})"
-    if order not in (1, 2):
-        raise ValueError(f"{label}: order is 1 or 2, got {order!r}")
+    plan = plan_of(fun, argnums, order, "auto", "sparsity")
 
     @transformed(sparsity, fun, argnums, order)
     def pattern_function(*args: Any, **kwargs: Any) -> Any:
-        of_chosen, chosen = _partial(fun, argnums, args, kwargs, label)
-        derivative: Any = linearize(of_chosen if order == 1 else grad(of_chosen), chosen)[1]
-        return plan_for(derivative, "auto", order == 2).pattern.copy()
+        return plan(args, kwargs).pattern.copy()
 
     return pattern_function
+
+
+def plan_of(
+    fun: Callable[..., Any], argnums: int | Sequence[int], order: int, mode: str, caller: str
+) -> Callable[..., Plan]:
+    """Return the function from arguments, and keyword arguments, to the plan of a matrix of derivatives."""
+    check_callable(fun, caller)
+    label = f"{caller}({name_of(fun)})"
+    if order not in (1, 2):
+        raise ValueError(f"{label}: order is 1 or 2, got {order!r}")
+    modes = MODES if order == 1 else MODES[:1]
+    if mode not in modes:
+        raise ValueError(f"{label}: mode is one of {list(modes)}, got {mode!r}")
+
+    def plan(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan:
+        of_chosen, chosen = _partial(fun, argnums, args, kwargs, label)
+        derivative: Any = linearize(of_chosen if order == 1 else grad(of_chosen), chosen)[1]
+        return plan_for(derivative, mode, order == 2)
+
+    return plan
 
 
 def _check_options(label: str, mode: str, format: str, chunk_size: Any) -> None:

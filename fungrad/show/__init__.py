@@ -15,15 +15,19 @@ if TYPE_CHECKING:
     from fungrad.show.drawing import Graph as Graph
     from fungrad.show.drawing import graph as graph
     from fungrad.show.living import memory as memory
+    from fungrad.show.matrices import Sparsity as Sparsity
+    from fungrad.show.matrices import sparsity as sparsity
     from fungrad.show.origins import nans as nans
     from fungrad.show.source import to_source as to_source
     from fungrad.show.staging import stages as stages
 
 _HOME = {
     "Graph": "drawing",
+    "Sparsity": "matrices",
     "graph": "drawing",
     "memory": "living",
     "nans": "origins",
+    "sparsity": "matrices",
     "stages": "staging",
     "table": "costs",
     "to_source": "source",

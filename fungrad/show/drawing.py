@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import os
+import functools
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fungrad import Expr, tree
-from fungrad.core.cached import cached_property
 from fungrad.core.errors import in_derivative
 from fungrad.extend.packages import api_boundary
 from fungrad.extend.programs import (
@@ -28,6 +26,7 @@ from fungrad.rewrite.reverse import Joint, joint_expr
 from fungrad.show.dot import dot_of
 from fungrad.show.labels import called
 from fungrad.show.model import Scene
+from fungrad.show.pictures import Picture
 from fungrad.show.scenes import Shown, scene_of
 from fungrad.show.svg import svg_of
 from fungrad.transforms.abstract import trace_abstractly
@@ -35,7 +34,7 @@ from fungrad.transforms.argnums import parameters_of, positional_names
 from fungrad.tree_util import KeyPath, SequenceKey, keystr
 
 
-class Graph:
+class Graph(Picture):
     """A drawing of a program. Made by ``graph(f)(*args)``; a notebook shows it.
 
     Attributes
@@ -60,6 +59,8 @@ class Graph:
     ['x', 'sin', 'reduce_sum', 'result']
     """
 
+    _ends = ".svg, .png or .dot"
+
     def __init__(self, name: str, expr: Expr, scene: Scene) -> None:
         self.name, self.expr, self.scene = name, expr, scene
         self.notes = [note for one in _scenes(scene) for note in one.notes]
@@ -69,59 +70,16 @@ class Graph:
         count = len(self.expr.equations)
         return f"{self.name}: {count:,} equation{'s' * (count != 1)}"
 
-    @cached_property
-    def svg(self) -> str:
-        """The drawing as SVG, with tooltips; colours follow the reader's preference."""
-        return svg_of(self.scene, self._head, self.notes)
+    def _drawn(self, dark: bool) -> str:
+        return svg_of(self.scene, self._head, self.notes, dark)
 
-    @cached_property
+    @functools.cached_property
     def dot(self) -> str:
         """The drawing in the language of Graphviz."""
         return dot_of(self.scene, self._head)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file: SVG, PNG or DOT, as the name ends.
-
-        Parameters
-        ----------
-        path
-            Where to.
-
-        Raises
-        ------
-        ValueError
-            If the name ends otherwise.
-        ImportError
-            If it is to be a PNG and resvg_py is not installed, as by ``pip install 'fungrad[show]'``.
-        """
-        path = Path(path)
-        match path.suffix.lower():
-            case ".svg":
-                path.write_text(self.svg, "utf-8")
-            case ".dot" | ".gv":
-                path.write_text(self.dot, "utf-8")
-            case ".png":
-                path.write_bytes(self._png())
-            case other:
-                raise ValueError(
-                    f"save: the name ends with .svg, .png or .dot, which says what is written; got {other!r} in {path}"
-                )
-
-    def _png(self) -> bytes:
-        try:
-            import resvg_py
-        except ImportError:
-            raise ImportError(
-                "save: a PNG is drawn by resvg_py, which is not installed: pip install 'fungrad[show]'; or save as .svg"
-            ) from None
-        light = svg_of(self.scene, self._head, self.notes, dark=False)
-        return bytes(resvg_py.svg_to_bytes(svg_string=light, zoom=2))
-
-    def _repr_svg_(self) -> str:
-        return self.svg
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"image/svg+xml": self.svg, "text/plain": repr(self)}
+    def _writers(self) -> dict[str, Callable[[], bytes]]:
+        return {**super()._writers(), ".dot": self.dot.encode, ".gv": self.dot.encode}
 
     def __repr__(self) -> str:
         return f"<graph of {self._head}>"

@@ -5,6 +5,7 @@ import collections
 import hypothesis
 import numpy as np
 import pytest
+import scipy.special
 
 import fungrad as fg
 import fungrad.numpy as fnp
@@ -440,3 +441,20 @@ def test_gates_are_one_loop():
         return o * fnp.tanh(f * x[3] + i * fg.nn.log_sigmoid(x[4]))
 
     assert fused(gates, np.linspace(-1, 1, 500).reshape(5, 100))[0] == ["kernel"]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ["sin", "exp", "expit", "sqrt"])
+def test_functions_that_numpy_is_slow_at_are_kernels_alone(name, dtype):
+    f = getattr(scipy.special if name == "expit" else np, name)
+    slow = name == "expit" or (name == "sin" and dtype is np.float64)
+    assert len(fg.jit(lambda x: f(x)).lower(np.ones(100, dtype)).kernels) == slow
+
+
+def test_elements_at_index_arrays_are_a_kernel_alone_and_rows_are_not():
+    x, indices = np.arange(60.0), np.array([3, 59, -1, 3])
+    taken = fg.jit(lambda x: x[indices])
+    assert len(taken.lower(x).kernels) == 1
+    assert not fg.jit(lambda x: x[indices]).lower(np.ones((60, 8))).kernels
+    compiled = taken.lower(x).compile()
+    np.testing.assert_array_equal(compiled(x), x[indices])

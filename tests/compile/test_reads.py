@@ -419,8 +419,9 @@ def test_what_of_index_arrays_stays_numpys():
     assert "gather" in names(lambda x, i: fnp.exp(x[i]) * 2, x, few)  # of a large array
     assert "gather" in names(lambda x, i: fnp.exp(x[:, i]) * 2, x, few)  # columns
     many = np.zeros(100_000, int)
-    assert "gather" in names(lambda x, i: fnp.exp(x[i]) * 2, np.ones(100_000), many)
-    assert "gather" not in names(lambda x, i: fnp.exp(x[i]) * 2, np.ones(10_000), many)
+    huge = np.ones(5_000_000)  # more than caches hold
+    assert "gather" in names(lambda x, i: fnp.exp(x[i]) * 2, huge, many)
+    assert "gather" not in names(lambda x, i: fnp.exp(x[i]) * 2, np.ones(100_000), many)
     assert "gather" in names(lambda x, i: fnp.exp(x[i]) * 2, x[:9], few.astype(np.uint64))
     assert "scatter" in names(lambda x, i: (x * 2).at[i].add(1.0) * 2, x, few)
     assert "scatter" in names(lambda x, i: x.at[fnp.arange(2), i].add(1.0) * 2, x, few)

@@ -1,6 +1,7 @@
 """Solvers of SciPy that take sparse Jacobians and Hessians: the solutions they find without."""
 
 import numpy as np
+import pytest
 import scipy.integrate
 import scipy.optimize
 import scipy.sparse as sp
@@ -114,6 +115,30 @@ def test_implicit_methods_find_the_pattern_by_themselves():
         )
         assert_allclose(ours.y[:, -1], theirs.y[:, -1], atol=1e-5)
         assert few < len(calls) - 200
+
+
+@pytest.mark.parametrize("kind", ["dict", "object"])
+def test_trust_constr_gets_sparse_matrices_by_itself(kind, monkeypatch):
+    given, original = {}, scipy.optimize.minimize
+    spy = lambda fun, x0, **options: given.update(options) or original(fun, x0, **options)
+    monkeypatch.setattr(scipy.optimize, "minimize", spy)
+    objective = lambda x: np.sum((x - 2) ** 2) + np.sum(np.diff(x) ** 4)
+    bound = lambda x: 1 - x[::40] * x[1::40]
+    constraint = {"type": "ineq", "fun": bound}
+    if kind == "object":
+        constraint = scipy.optimize.NonlinearConstraint(bound, 0, np.inf)
+    options = {"maxiter": 200}
+    found = optimize.minimize(
+        objective, LARGE, method="trust-constr", constraints=constraint, options=options
+    )
+    assert sp.issparse(given["hess"](LARGE))
+    assert given.get("hessp") is None
+    assert all(map(sp.issparse, found.jac))
+    assert_allclose(bound(found.x), np.zeros(6), atol=1e-4)
+    assert found.optimality < 1e-3
+    optimize.minimize(lambda x: np.sum(x) ** 2, LARGE, method="trust-constr", options=options)
+    assert given["hess"] is None
+    assert callable(given["hessp"])
 
 
 def test_functions_that_cannot_be_traced_are_scipys():

@@ -317,8 +317,8 @@ def test_quad_outside_of_traces_is_scipys():
     assert integrate.quad(lambda x: x, 0, 1, weight="cos", wvar=2.0) == scipy.integrate.quad(
         lambda x: x, 0, 1, weight="cos", wvar=2.0
     )
-    with pytest.raises(TypeError, match="split the integral"):
-        fg.grad(lambda k: integrate.quad(lambda x: k * x, 0, 1, points=[0.5])[0])(1.0)
+    split = fg.grad(lambda k: integrate.quad(lambda x: k * x, 0, 1, points=[0.5])[0])(1.0)
+    np.testing.assert_allclose(split, 0.5)
     with pytest.raises(TypeError, match="limits must be real numbers"):
         fg.grad(lambda k: integrate.quad(lambda x: k * x, 0, np.ones(2))[0])(1.0)
 

@@ -10,6 +10,7 @@ import scipy.spatial.transform as theirs
 import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.scipy.spatial import transform as ours
+from fungrad.test_util import assert_allclose, check_grads
 
 RNG = np.random.default_rng(0)
 QUATS = RNG.normal(size=(6, 4))
@@ -192,3 +193,57 @@ def test_errors():
     for what in (lambda: r[0][0], lambda: len(r[0]), lambda: ours.Slerp([0, 1], 3)):
         with pytest.raises(TypeError, match=r"Single rotation|Slerp: rotations are a Rotation"):
             what()
+
+
+def test_alignment_of_vectors():
+    draws = np.random.default_rng(0)
+    b = draws.normal(size=(7, 3))
+    a = theirs.Rotation.from_rotvec([0.3, -2.0, 1.0]).apply(b) + 0.05 * draws.normal(size=(7, 3))
+    near = np.eye(3) + 0.01 * draws.normal(size=(3, 3))
+    mirrored = np.diag([2.0, 1.0, -0.5]) + 0.01 * draws.normal(size=(3, 3))
+    for x, y, weights, options in (
+        (a, b, draws.random(7), (True,)),
+        (a, b, None, (True,)),
+        (near, np.eye(3), None, (True,)),
+        (mirrored, np.eye(3), None, (True,)),
+        (a[0], b[0], None, ()),
+    ):
+        expected, *others = theirs.Rotation.align_vectors(x, y, weights, *options)
+
+        def run(x, y=y, weights=weights, options=options):
+            rotation, *rest = ours.Rotation.align_vectors(x, y, weights, *options)
+            return rotation.as_matrix(), *rest
+
+        for found in (run(x), fg.jit(run)(x)):
+            assert_allclose(found[0], expected.as_matrix(), atol=1e-12)
+            for left, right in zip(found[1:], others, strict=True):
+                assert_allclose(left, right, rtol=1e-7, atol=1e-10)
+        check_grads(lambda x, run=run: run(x)[:2], (x,), order=1, eps=2e-5)
+    # The rotation is unique and smooth though three eigenvalues are equal.
+    slope = fg.jacobian(lambda a: ours.Rotation.align_vectors(a, np.eye(3))[0].as_rotvec())(
+        np.eye(3)
+    )
+    expected = np.array([[0, 0, 0], [0, 0, 0.5], [0, -0.5, 0]])
+    assert_allclose(slope[0], expected, atol=1e-12)
+    for weights, message in ((np.array([np.inf, 1, 1]), "finite"), (np.ones(2), "3 vectors")):
+        with pytest.raises(ValueError, match=message):
+            fg.grad(lambda a, w=weights: ours.Rotation.align_vectors(a, near, w)[1])(near)
+    with pytest.raises(ValueError, match="one shape"):
+        fg.grad(lambda a: ours.Rotation.align_vectors(a, near[:2])[1])(near)
+
+
+def test_means_along_axes_and_identities_of_a_shape():
+    quat = np.random.default_rng(2).normal(size=(3, 4, 4))
+    r, s = ours.Rotation.from_quat(quat), theirs.Rotation.from_quat(quat)
+    weights = np.arange(1.0, 5)
+    for options in (
+        {},
+        {"axis": 0},
+        {"axis": -1},
+        {"axis": (0, 1)},
+        {"weights": weights, "axis": 1},
+    ):
+        assert_allclose(r.mean(**options).as_matrix(), s.mean(**options).as_matrix(), atol=1e-12)
+    assert ours.Rotation.identity(shape=(2, 3)).shape == (2, 3)
+    with pytest.raises(ValueError, match="num or shape"):
+        ours.Rotation.identity(2, shape=3)

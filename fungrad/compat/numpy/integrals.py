@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -15,15 +14,6 @@ from fungrad.scipy.arguments import as_tuple
 __all__ = ["dblquad", "nquad", "odeint", "quad", "quad_vec", "tplquad"]
 
 Function = Callable[..., Any]
-
-_WEIGHTS: dict[str, Function] = {
-    "cos": lambda x, w: fnp.cos(w * x),
-    "sin": lambda x, w: fnp.sin(w * x),
-}
-_INSTEAD = {
-    "alg": "write the weight into the integrand, with a variable in which it is not singular",
-    "cauchy": "take f(x) - f(wvar) for f(x), which is not singular, and add f(wvar) * log(abs((b - wvar) / (a - wvar)))",
-}
 
 
 def quad(
@@ -46,41 +36,9 @@ def quad(
     """`scipy.integrate.quad` of traced values."""
     from fungrad.scipy import integrate
 
-    args = as_tuple(args)
-    integrand = func if weight is None else _weighted(func, (a, b), weight, wvar)
-    edges = _edges(a, b, points)
-    value: Any = 0.0
-    error: Any = 0.0
-    for low, high in itertools.pairwise(edges):
-        part = integrate.quad(integrand, low, high, args, epsabs=epsabs, epsrel=epsrel, limit=limit)
-        value, error = value + part[0], error + part[1]
-    if not full_output:
-        return value, error
-    return value, error, Unknown("quad")
-
-
-def _weighted(func: Function, limits: tuple[Any, Any], weight: str, wvar: Any) -> Function:
-    """Return an integrand with its weight."""
-    if weight not in _WEIGHTS:
-        kind = "cauchy" if weight == "cauchy" else "alg"
-        raise TypeError(
-            f"quad: weight={weight!r} cannot be used where something is traced: {_INSTEAD[kind]}"
-        )
-    if any(isinstance(x, float | int) and np.isinf(x) for x in limits):
-        raise TypeError(
-            f"quad: weight={weight!r} cannot be used over an infinite interval where something is traced: give finite limits"
-        )
-    factor = _WEIGHTS[weight]
-    return lambda x, *args: func(x, *args) * factor(x, wvar)
-
-
-def _edges(a: Any, b: Any, points: Any) -> list[Any]:
-    """Return the ends of the intervals that an integral is the sum over."""
-    if points is None:
-        return [a, b]
-    if any(isinstance(x, float | int) and np.isinf(x) for x in (a, b)):
-        raise ValueError("Infinity inputs cannot be used with break points.")
-    return [a, *fnp.sort(fnp.ravel(fnp.asarray(points))), b]
+    options = epsabs, epsrel, limit, points, weight, wvar, wopts, maxp1, limlst, complex_func
+    found = integrate.quad(func, a, b, args, 0, *options)
+    return (*found, Unknown("quad")) if full_output else found
 
 
 def quad_vec(

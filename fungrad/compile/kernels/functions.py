@@ -48,3 +48,9 @@ SAFE: dict[str, Callable[..., Scalar]] = {
     "tan": moderate,
 }
 """For functions that hold for a part of the arguments: whether one is in that part."""
+
+ALONE = {"cos": "d", "erf": "fd", "erfc": "fd", "expit": "fd", "gammaln": "fd", "sin": "d"}
+"""Functions, with the characters of dtypes, that pay as kernels by themselves.
+
+NumPy and SciPy take about 1.5 to 8 times as long for 100,000 elements; for other functions the two are close.
+"""

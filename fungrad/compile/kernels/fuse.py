@@ -19,7 +19,7 @@ from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.group import Group
 from fungrad.compile.kernels.kernel import Kernel
 from fungrad.compile.kernels.machine import ARRAYS, HOST, Machine, blocks_share
-from fungrad.compile.kernels.meaning import NO_WORK, Work, is_of_elements, work_of
+from fungrad.compile.kernels.meaning import NO_WORK, Work, is_of_elements, passes_of, work_of
 from fungrad.compile.kernels.operations import computed_in
 from fungrad.compile.kernels.orders import visible
 from fungrad.compile.kernels.reads import Line, Lines, straight
@@ -397,4 +397,4 @@ class _Fuser:
 
     def _work(self, members: Sequence[int]) -> int:
         """Return how many passes over memory a group would be."""
-        return sum(not self.given[number][0].primitive.view for number in members)
+        return sum([passes_of(self.given[n][0], self.types, self.machine.vectors) for n in members])

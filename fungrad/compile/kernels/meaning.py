@@ -12,9 +12,11 @@ from fungrad.compile.kernels.narrow import is_narrow
 from fungrad.compile.kernels.operations import FUNCTIONS, Node, NotScalar, computed_in
 from fungrad.compile.kernels.scalar import OF_INTEGERS, Scalar
 from fungrad.compile.kernels.stored import Stored
+from fungrad.core.expr import Equation
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType, kind_of
 from fungrad.primitives.elementwise import IntegerPower, complex_
+from fungrad.primitives.indexing import Gather
 from fungrad.primitives.ufunc import Elementwise
 
 FACTORS = 16
@@ -91,6 +93,16 @@ def meaning(
     if not isinstance(recorded, Scalar) or recorded.dtype != result.dtype:
         return None
     return recorded
+
+
+def passes_of(equation: Equation, types: Sequence[ArrayType], vectors: bool) -> int:
+    """Return how many passes over memory an equation is; two if NumPy's is slow and a kernel has vectors."""
+    primitive, inputs, _ = equation
+    if primitive.view or not vectors:
+        return int(not primitive.view)
+    if isinstance(primitive, Gather):
+        return 1 + (len(inputs) > types[inputs[0]].ndim)  # of elements, and no rows
+    return 1 + (types[inputs[0]].dtype.char in functions.ALONE.get(primitive.name, ""))
 
 
 class Work(NamedTuple):

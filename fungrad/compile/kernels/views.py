@@ -28,8 +28,8 @@ PIECES = 8
 """Into how many pieces the last axis may be cut, along which arrays are put together."""
 PIECE = 8
 """Elements of such a piece, about, from which that is worth it."""
-SPAN = 1 << 18
-"""Bytes within which elements that are read one by one lie, at most: a cache holds them."""
+SPAN = 1 << 25
+"""Bytes within which elements that are read one by one lie, at most; beyond, all wait for memory."""
 DEEPEST = 16
 """How many views of views are looked through."""
 PART = 16

@@ -12,7 +12,7 @@ from fungrad.core.types import array_type, type_of
 from fungrad.programs.closing import Closure, close, shared
 from fungrad.programs.solvers import ode
 from fungrad.programs.solvers.initial_value import Options
-from fungrad.scipy.arguments import cast, operand
+from fungrad.scipy.arguments import as_tuple, cast, operand
 from fungrad.scipy.glossary import public
 
 __all__ = ["odeint"]
@@ -74,16 +74,21 @@ class Equation:
         return [ode.joined(y, z) for y, z in zip(first, later, strict=True)]
 
 
+TOLERANCE = 1.4e-8
+"""Relative and absolute error that `odeint` allows by default."""
+
+
 @public
 def odeint(
     func: Callable[..., Any],
     y0: Any,
     t: Any,
     *args: Any,
-    rtol: float = 1.4e-8,
-    atol: float = 1.4e-8,
+    rtol: Any = TOLERANCE,
+    atol: Any = TOLERANCE,
     mxstep: float = np.inf,
     hmax: float = np.inf,
+    **options: Any,
 ) -> Any:
     """Integrate the differential equation ``dy/dt = func(y, t, *args)``.
 
@@ -104,6 +109,9 @@ def odeint(
         The number of steps between two times after which to give up.
     hmax
         The longest step.
+    **options
+        Other keywords of `scipy.integrate.odeint`: ``args=`` is a tuple of further arguments, ``tfirst=True`` calls
+        ``func(t, y, *args)``, `full_output` and `tcrit` are refused, and those that steer LSODA have no effect.
 
     Returns
     -------
@@ -133,6 +141,46 @@ def odeint(
     >>> print(final(2.0).round(6), fg.grad(final)(2.0).round(6))
     0.135335 -0.135335
     """
-    equation = Equation("odeint: func", lambda y, s: func(y, s, *args), y0, t)
-    options = Options("DOP853", float(rtol), float(atol), float(hmax), float(mxstep))
-    return tree.unflatten(equation.structure, equation.solve(options))
+    args, tfirst = _as_scipys(args, options)
+    right = (lambda y, s: func(s, y, *args)) if tfirst else lambda y, s: func(y, s, *args)
+    equation = Equation("odeint: func", right, y0, t)
+    limits = [float(x or np.inf) for x in (hmax, mxstep)]  # 0 is no limit, as in SciPy
+    errors = [float(np.min(TOLERANCE if x is None else x)) for x in (rtol, atol)]
+    solver = Options("DOP853", *errors, *limits)
+    return tree.unflatten(equation.structure, equation.solve(solver))
+
+
+STEERING = frozenset(
+    [
+        "Dfun",
+        "col_deriv",
+        "h0",
+        "hmin",
+        "ixpr",
+        "ml",
+        "mu",
+        "mxhnil",
+        "mxordn",
+        "mxords",
+        "printmessg",
+    ]
+)
+"""Keywords of SciPy's that change how LSODA finds its steps, and no result."""
+
+INSTEAD = {
+    "full_output": "how many steps it takes is known once the program runs; leave it out",
+    "tcrit": "integrate up to each of these times by a call of its own",
+}
+
+
+def _as_scipys(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], bool]:
+    """Return further arguments of the right-hand side, and whether it takes the time first."""
+    given = {name: x for name, x in options.items() if name not in STEERING}
+    more, tfirst = given.pop("args", ()), bool(given.pop("tfirst", False))
+    for name, advice in INSTEAD.items():
+        value = given.pop(name, None)
+        if value is not None and np.any(value):
+            raise TypeError(f"odeint: {name}={value!r} cannot be used: {advice}")
+    if given:
+        raise TypeError(f"odeint: {', '.join(sorted(given))}: neither JAX nor SciPy has it")
+    return (*args, *as_tuple(more)), tfirst

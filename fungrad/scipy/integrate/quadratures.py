@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ import scipy.special
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import array_type, type_of
 from fungrad.programs.closing import close, shared
-from fungrad.programs.solvers import quadrature
+from fungrad.programs.solvers.quadrature import Integral, Options
 from fungrad.scipy.arguments import as_tuple, cast, is_plain, operand
 from fungrad.scipy.glossary import public, public_like
 
@@ -24,7 +25,7 @@ def _integral(
     func: Callable[..., Any],
     limits: tuple[Any, Any],
     args: tuple[Any, ...],
-    options: quadrature.Options,
+    options: Options,
 ) -> tuple[Any, Any]:
     a, b = [operand(x) for x in limits]
     dtype = np.result_type(a.dtype, b.dtype)
@@ -35,7 +36,7 @@ def _integral(
         return operand(func(x, *args))
 
     closure = close(f"{label}: func", integrand, array_type((), dtype))
-    integral = shared(quadrature.Integral, closure.program, len(closure.captured), options)
+    integral = shared(Integral, closure.program, len(closure.captured), options)
     return integral(*closure.captured, cast(a, dtype), cast(b, dtype))
 
 
@@ -45,11 +46,17 @@ def quad(
     a: Any,
     b: Any,
     args: Any = (),
-    *,
+    full_output: Any = 0,
     epsabs: float = 1.49e-8,
     epsrel: float = 1.49e-8,
     limit: int = 50,
-    **options: Any,
+    points: Any = None,
+    weight: str | None = None,
+    wvar: Any = None,
+    wopts: Any = None,
+    maxp1: int = 50,
+    limlst: int = 50,
+    complex_func: bool = False,
 ) -> Any:
     """Integrate a function of a number from `a` to `b`; `scipy.integrate.quad`.
 
@@ -64,6 +71,12 @@ def quad(
         The limits; they may be infinite.
     epsabs, epsrel, limit
         The absolute and relative error allowed, for derivatives too, and a bound on the number of subintervals.
+    points
+        Places at which the integral is split.
+    weight, wvar
+        "cos" or "sin", and the frequency, for a factor of the integrand; "alg" and "cauchy" are refused.
+    full_output, wopts, maxp1, limlst, complex_func
+        As in SciPy; `full_output` is refused, and the others have no effect.
 
     Returns
     -------
@@ -73,7 +86,7 @@ def quad(
     Raises
     ------
     TypeError
-        For other options of SciPy's, if something is traced.
+        For what is refused, if something is traced.
 
     Notes
     -----
@@ -86,18 +99,75 @@ def quad(
     -0.25
     """
     args = as_tuple(args)
-    if is_plain(a, b, args):
+    if is_plain(a, b, args, points, wvar):
         return scipy.integrate.quad(
-            func, a, b, args, epsabs=epsabs, epsrel=epsrel, limit=limit, **options
+            func,
+            a,
+            b,
+            args,
+            full_output,
+            epsabs,
+            epsrel,
+            limit,
+            points,
+            weight,
+            wvar,
+            wopts,
+            maxp1,
+            limlst,
+            complex_func,
         )
-    options.pop("complex_func", None)  # the result of the integrand tells
-    if options:
+    _refuse_output("quad", full_output)
+    settings = Options(float(epsabs), float(epsrel), int(limit))
+    integrand = func if weight is None else _weighted(func, (a, b), weight, wvar)
+    found = [
+        _integral("quad", integrand, limits, args, settings)
+        for limits in itertools.pairwise(_edges(a, b, points))
+    ]
+    value, error = found[0]
+    for more in found[1:]:
+        value, error = value + more[0], error + more[1]
+    return value, error
+
+
+_INSTEAD = {
+    "alg": "write the weight into the integrand, with a variable in which it is not singular",
+    "cauchy": "take f(x) - f(wvar) for f(x), which is not singular, and add f(wvar) * log(abs((b - wvar) / (a - wvar)))",
+}
+
+
+def _weighted(
+    func: Callable[..., Any], limits: tuple[Any, Any], weight: str, wvar: Any
+) -> Callable[..., Any]:
+    """Return an integrand with its weight."""
+    if weight not in ("cos", "sin"):
+        kind = "cauchy" if weight == "cauchy" else "alg"
         raise TypeError(
-            f"quad: the options {sorted(options)} cannot be used inside of a traced function; split the integral, "
-            "or write the weight into the integrand"
+            f"quad: weight={weight!r} cannot be used where something is traced: {_INSTEAD[kind]}"
         )
-    settings = quadrature.Options(float(epsabs), float(epsrel), int(limit))
-    return _integral("quad", func, (a, b), args, settings)
+    if any(isinstance(x, float | int) and np.isinf(x) for x in limits):
+        raise TypeError(
+            f"quad: weight={weight!r} cannot be used over an infinite interval where something is traced: give finite limits"
+        )
+    factor = np.cos if weight == "cos" else np.sin
+    return lambda x, *args: func(x, *args) * factor(operand(wvar * x))
+
+
+def _edges(a: Any, b: Any, points: Any) -> list[Any]:
+    """Return the ends of the intervals that an integral is the sum over."""
+    if points is None:
+        return [a, b]
+    if any(isinstance(x, float | int) and np.isinf(x) for x in (a, b)):
+        raise ValueError("Infinity inputs cannot be used with break points.")
+    return [a, *np.sort(np.ravel(operand(points))), b]
+
+
+def _refuse_output(label: str, full_output: Any) -> None:
+    if full_output:
+        raise TypeError(
+            f"{label}: full_output=True cannot be used where something is traced: how many evaluations it takes is known "
+            "once the program runs; leave it out"
+        )
 
 
 @public_like(quad)
@@ -107,15 +177,20 @@ def quad_vec(
     b: Any,
     epsabs: float = 1e-200,
     epsrel: float = 1e-8,
-    *,
+    norm: str = "2",
+    cache_size: float = 100e6,
     limit: int = 10000,
+    workers: Any = 1,
+    points: Any = None,
+    quadrature: str | None = None,
+    full_output: bool = False,
+    *,
     args: Any = (),
-    **options: Any,
 ) -> Any:
     """Integrate an array-valued function of a number from `a` to `b`; `scipy.integrate.quad_vec`.
 
-    Outside of traces this is SciPy's function. Inside, the error is measured by the maximum norm, and
-    `options` cannot be used. Derivatives are those of `quad`; the places are of double precision, and so is the result.
+    Outside of traces this is SciPy's function. Inside, the error is measured by the maximum norm, the rule is the 21-point one of Gauss
+    and Kronrod, `points` have no effect, and `full_output` is refused. Derivatives are those of `quad`; the places are of double precision, and so is the result.
 
     Parameters
     ----------
@@ -129,12 +204,10 @@ def quad_vec(
     """
     args = as_tuple(args)
     if is_plain(a, b, args):
-        return scipy.integrate.quad_vec(f, a, b, epsabs, epsrel, limit=limit, args=args, **options)
-    if options:
-        raise TypeError(
-            f"quad_vec: the options {sorted(options)} cannot be used inside of a traced function"
-        )
-    settings = quadrature.Options(float(epsabs), float(epsrel), int(limit))
+        options = norm, cache_size, limit, workers, points, quadrature, full_output
+        return scipy.integrate.quad_vec(f, a, b, epsabs, epsrel, *options, args=args)
+    _refuse_output("quad_vec", full_output)
+    settings = Options(float(epsabs), float(epsrel), int(limit))
     return _integral("quad_vec", f, (a, b), args, settings)
 
 

@@ -1,7 +1,8 @@
-"""Jacobians for SciPy's solvers: from few products where they are sparse."""
+"""Jacobians and Hessians for SciPy's solvers: from few products where they are sparse."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ from fungrad.patterns.plans import plan_for
 from fungrad.patterns.walk import DenseError
 from fungrad.scipy.optimize.variables import Compiled
 from fungrad.transforms.autodiff import linearize
+from fungrad.transforms.grad import grad
 from fungrad.transforms.jacobian import jacfwd
 
 LEAST = 200
@@ -18,16 +20,29 @@ LEAST = 200
 FEW = 0.25
 """Products for each column of the Jacobian, at the most, for which a colouring pays."""
 
+A_STEP = 8
+"""Products with a Hessian that a step of conjugate gradients is expected to take."""
+
 
 def takes_few_products(function: Callable[..., Any], x: Any, *rest: Any) -> bool:
     """Whether the Jacobian of ``function(x, *rest)`` by `x` is had from fewer products than columns."""
+    return _cost(function, x, rest, False) <= FEW * x.size
+
+
+def has_sparse_hessian(objective: Callable[..., Any], x: Any) -> bool:
+    """Whether the Hessian is had from no more products than a step of conjugate gradients takes."""
+    return _cost(grad(objective), x, (), True) <= A_STEP
+
+
+def _cost(function: Callable[..., Any], x: Any, rest: tuple[Any, ...], symmetric: bool) -> float:
+    """Return the products that a sparse matrix of derivatives takes; infinity if it is dense or small."""
     if x.size < LEAST:
-        return False
+        return math.inf
     push: Any = linearize(lambda x: function(x, *rest), x)[1]
     try:
-        return plan_for(push, "auto", False).colouring.cost <= FEW * x.size
+        return plan_for(push, "auto", symmetric).colouring.cost
     except DenseError:
-        return False
+        return math.inf
 
 
 class Jacobian:
@@ -39,11 +54,19 @@ class Jacobian:
         The function; what it takes after the vector is constant.
     as_sparse
         Whether a sparse Jacobian is returned as one of `scipy.sparse`.
+    dense
+        The transform that computes a dense one.
     """
 
-    def __init__(self, function: Callable[..., Any], as_sparse: bool = False) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        as_sparse: bool = False,
+        dense: Callable[..., Any] = jacfwd,
+    ) -> None:
         self._function = function
         self._as_sparse = as_sparse
+        self._dense = dense
         self._compute: Callable[..., Any] | None = None
 
     def __call__(self, x: Any, *rest: Any) -> Any:
@@ -54,6 +77,6 @@ class Jacobian:
 
     def _chosen(self, x: Any, *rest: Any) -> Callable[..., Any]:
         if not takes_few_products(self._function, x, *rest):
-            return Compiled(jacfwd(self._function))
+            return Compiled(self._dense(self._function))
         compressed = Compiled(sparse_jacobian(self._function, format="csc"))
         return compressed if self._as_sparse else lambda *args: compressed(*args).toarray()

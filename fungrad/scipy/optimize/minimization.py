@@ -11,6 +11,7 @@ from scipy.optimize import HessianUpdateStrategy, NonlinearConstraint, OptimizeR
 
 from fungrad.core import tree
 from fungrad.core.annotations import signature
+from fungrad.patterns.jacobian import sparse_hessian
 from fungrad.programs.closing import Closure, close, some_outputs
 from fungrad.scipy.arguments import as_tuple, operand, untraced
 from fungrad.scipy.glossary import public
@@ -26,6 +27,7 @@ from fungrad.scipy.optimize.implicit import (
     traced,
     vector_type,
 )
+from fungrad.scipy.optimize.jacobians import Jacobian, has_sparse_hessian
 from fungrad.scipy.optimize.variables import (
     Compiled,
     Variables,
@@ -78,7 +80,7 @@ def minimize(
         what else SciPy takes; then `fun` need not be differentiable.
     hess, hessp
         By default, products with the Hessian for `Newton-CG`, `trust-ncg`, `trust-krylov` and `trust-constr`, the matrix
-        for `dogleg` and `trust-exact`; or what SciPy takes.
+        for `dogleg` and `trust-exact`; or what SciPy takes. `trust-constr` gets a sparse one if at most 8 products give it.
     bounds
         As in SciPy; of a pytree, for its leaves in order, raveled.
     constraints
@@ -136,10 +138,7 @@ def minimize(
         function = _not_nan(Compiled(value_and_grad(objective)))
         derivatives["jac"] = True
         if hess is None and hessp is None:
-            if kind in WITH_PRODUCTS:
-                derivatives["hessp"] = _product(Compiled(hvp(objective)))
-            elif kind in WITH_HESSIAN:
-                derivatives["hess"] = Compiled(hessian(objective))
+            derivatives |= _second_derivatives(objective, variables.start, kind)
     else:
         function = _as_given(label, fun, args, variables, objective, jac is True)
         if callable(jac):
@@ -153,7 +152,7 @@ def minimize(
             variables.start,
             method=method,
             bounds=bounds,
-            constraints=_constraints(constraints, variables, kind not in WITHOUT_GRADIENT),
+            constraints=_constraints(constraints, variables, kind),
             tol=tol,
             callback=_callback(callback, variables),
             options=options,
@@ -182,6 +181,15 @@ def _as_given(
         return untraced(objective(x), label)
 
     return _not_nan(function)
+
+
+def _second_derivatives(objective: Callable[..., Any], start: Any, kind: Any) -> dict[str, Any]:
+    """Return the Hessian, or products with it, for a method that uses one."""
+    if kind == "trust-constr" and has_sparse_hessian(objective, start):
+        return {"hess": Compiled(sparse_hessian(objective))}
+    if kind in WITH_PRODUCTS:
+        return {"hessp": _product(Compiled(hvp(objective)))}
+    return {"hess": Compiled(hessian(objective))} if kind in WITH_HESSIAN else {}
 
 
 def _product(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -251,15 +259,16 @@ def _callback(callback: Callable[..., Any] | None, variables: Variables) -> Any:
     return lambda x, *state: callback(variables.tree(x), *state)
 
 
-def _constraints(constraints: Any, variables: Variables, with_jacobian: bool) -> Any:
+def _constraints(constraints: Any, variables: Variables, kind: Any) -> Any:
     """Return constraints on the vector, with Jacobians where there are none."""
     if isinstance(constraints, (list, tuple)):
-        return [_constraint(c, variables, with_jacobian) for c in constraints]
-    return _constraint(constraints, variables, with_jacobian)
+        return [_constraint(c, variables, kind) for c in constraints]
+    return _constraint(constraints, variables, kind)
 
 
-def _constraint(constraint: Any, variables: Variables, with_jacobian: bool) -> Any:
-    what = "the constraint"
+def _constraint(constraint: Any, variables: Variables, kind: Any) -> Any:
+    what, with_jacobian = "the constraint", kind not in WITHOUT_GRADIENT
+    as_sparse = kind == "trust-constr"
     if isinstance(constraint, dict):
         args = tuple(constraint.get("args", ()))
         function = vector_function(constraint["fun"], args, variables, what)
@@ -267,7 +276,7 @@ def _constraint(constraint: Any, variables: Variables, with_jacobian: bool) -> A
         if constraint.get("jac") is not None:
             changed["jac"] = _on_tree(constraint["jac"], variables, args)
         elif with_jacobian:
-            changed["jac"] = Compiled(jacrev(function))
+            changed["jac"] = Jacobian(function, as_sparse, jacrev)
         return changed
     if isinstance(constraint, NonlinearConstraint):
         function = vector_function(constraint.fun, (), variables, what)
@@ -275,7 +284,7 @@ def _constraint(constraint: Any, variables: Variables, with_jacobian: bool) -> A
         if callable(jac):
             jac = _on_tree(jac, variables, ())
         elif with_jacobian:
-            jac = Compiled(jacrev(function))
+            jac = Jacobian(function, as_sparse, jacrev)
         return NonlinearConstraint(
             function, constraint.lb, constraint.ub, jac, constraint.hess, constraint.keep_feasible
         )

@@ -16,10 +16,8 @@ array([[ 0.,  1.,  0.],
 
 from __future__ import annotations
 
-import itertools
-import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -29,39 +27,12 @@ import fungrad.numpy as fnp
 from fungrad.core import tree
 from fungrad.core.summary import summary
 from fungrad.core.tracer import Tracer
-from fungrad.numpy.precision import array, converted, floating_dtype
+from fungrad.numpy.precision import converted
 from fungrad.numpy.promotion import as_tracer, has_tracer
 from fungrad.scipy.names import mirror_of
 from fungrad.scipy.spatial import quaternions as q
+from fungrad.scipy.spatial.alignment import aligned, as_vectors, axes_of, floats, mean_of
 from fungrad.typing import ArrayLike
-
-
-def _floats(x: Any) -> Any:
-    """Return an array of floating-point numbers."""
-    x = array(fnp.asarray(x))
-    return converted(x, floating_dtype(x))
-
-
-def _vectors(function: str, x: Any, length: int) -> Any:
-    x = _floats(x)
-    if not x.ndim or x.shape[-1] != length:
-        raise ValueError(
-            f"{function}: the last axis has {length} elements; got an array of shape {x.shape}"
-        )
-    return x
-
-
-def _axes(function: str, seq: str, counts: Sequence[int]) -> tuple[tuple[int, ...], bool]:
-    """Return the axes that a string names, as numbers, and whether they move along."""
-    intrinsic = re.fullmatch("[XYZ]+", seq) is not None
-    same = any(a == b for a, b in itertools.pairwise(seq))
-    if same or len(seq) not in counts or not (intrinsic or re.fullmatch("[xyz]+", seq)):
-        number = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else counts[0]
-        raise ValueError(
-            f"{function}: seq names {number} axes, each of x, y, z (fixed ones) or each of X, Y, Z (that move along), and none "
-            f"twice in a row; got {seq!r}"
-        )
-    return tuple(["xyz".index(a) for a in seq.lower()]), intrinsic
 
 
 class Rotation:
@@ -102,7 +73,7 @@ class Rotation:
     def __init__(
         self, quat: ArrayLike, normalize: bool = True, copy: bool = True, scalar_first: bool = False
     ) -> None:
-        quaternions: Any = _vectors("Rotation", quat, 4)
+        quaternions: Any = as_vectors("Rotation", quat, 4)
         if scalar_first:
             quaternions = fnp.roll(quaternions, -1, axis=-1)
         if normalize:
@@ -138,7 +109,7 @@ class Rotation:
 
         Matrices that are not orthogonal, as far as their values are known, are a ValueError; `assume_valid` leaves that out.
         """
-        m = _floats(matrix)
+        m = floats(matrix)
         if m.shape[-2:] != (3, 3):
             raise ValueError(
                 f"Rotation.from_matrix: matrices are of shape (..., 3, 3), got {m.shape}"
@@ -156,13 +127,13 @@ class Rotation:
     @classmethod
     def from_rotvec(cls, rotvec: Any, degrees: bool = False) -> Self:
         """Return the rotations about vectors, of shape (..., 3), by angles of their lengths."""
-        v = _vectors("Rotation.from_rotvec", rotvec, 3)
+        v = as_vectors("Rotation.from_rotvec", rotvec, 3)
         return cls._of(q.from_rotation_vector(fnp.radians(v) if degrees else v))
 
     @classmethod
     def from_mrp(cls, mrp: Any) -> Self:
         """Return the rotations of modified Rodrigues parameters, of shape (..., 3)."""
-        return cls._of(q.from_rodrigues(_vectors("Rotation.from_mrp", mrp, 3)))
+        return cls._of(q.from_rodrigues(as_vectors("Rotation.from_mrp", mrp, 3)))
 
     @classmethod
     def from_euler(cls, seq: str, angles: Any, degrees: bool = False) -> Self:
@@ -170,8 +141,8 @@ class Rotation:
 
         Angles are of shape (..., n) for n axes; for one axis also a number.
         """
-        axes, intrinsic = _axes("Rotation.from_euler", seq, (1, 2, 3))
-        x = _floats(angles)
+        axes, intrinsic = axes_of("Rotation.from_euler", seq, (1, 2, 3))
+        x = floats(angles)
         if len(axes) == 1 and not x.ndim:
             x = x[None]
         if not x.ndim or x.shape[-1] != len(axes):
@@ -186,10 +157,27 @@ class Rotation:
         return cls._of(quat)
 
     @classmethod
-    def identity(cls, num: int | None = None) -> Self:
-        """Return the rotation by nothing, or `num` of them."""
-        one = np.array([0.0, 0.0, 0.0, 1.0])
-        return cls._of(one if num is None else np.tile(one, (num, 1)))
+    def identity(
+        cls, num: int | None = None, *, shape: int | tuple[int, ...] | None = None
+    ) -> Self:
+        """Return the rotation by nothing, or `num` of them, or an array of a shape."""
+        if num is not None and shape is not None:
+            raise ValueError("Rotation.identity: give num or shape, and not both")
+        shape = num if shape is None else shape
+        axes = () if shape is None else tuple(np.atleast_1d(shape).tolist())
+        return cls._of(np.tile(np.array([0.0, 0.0, 0.0, 1.0]), (*axes, 1)))
+
+    @classmethod
+    def align_vectors(
+        cls, a: Any, b: Any, weights: Any = None, return_sensitivity: bool = False
+    ) -> Any:
+        """Return the rotation that takes vectors `b` closest to `a`, and the root of the sum of squares left.
+
+        `return_sensitivity` returns a matrix too, as in SciPy. Where something is traced, weights are finite.
+        """
+        plain = scipy.spatial.transform.Rotation.align_vectors
+        found = aligned(plain, floats(a), floats(b), weights, return_sensitivity)
+        return cls._of(q.normalized(found[0])), *found[1:]
 
     @classmethod
     def concatenate(cls, rotations: Any) -> Self:
@@ -220,7 +208,7 @@ class Rotation:
 
         The second is from -pi/2, or from 0 if `seq` is like ``"zxz"``. Where only the sum of the outer ones is determined one of them is 0, and a UserWarning says so of plain arrays.
         """
-        axes, intrinsic = _axes("Rotation.as_euler", seq, (3,))
+        axes, intrinsic = axes_of("Rotation.as_euler", seq, (3,))
         angles, lost = q.euler_angles(self._quat, axes, intrinsic)
         if not suppress_warnings and type(lost) is not Tracer and np.any(lost):
             warnings.warn(
@@ -233,7 +221,7 @@ class Rotation:
     def apply(self, vectors: Any, inverse: bool = False) -> Any:
         """Return rotated vectors, of shape (..., 3); one rotation, or one vector, serves all others."""
         m = q.matrix(q.conjugate(self._quat) if inverse else self._quat)
-        return fnp.sum(m * _vectors("Rotation.apply", vectors, 3)[..., None, :], axis=-1)
+        return fnp.sum(m * as_vectors("Rotation.apply", vectors, 3)[..., None, :], axis=-1)
 
     def inv(self) -> Self:
         """Return the inverses."""
@@ -248,18 +236,12 @@ class Rotation:
         angle = q.magnitude(q.product(other._quat, q.conjugate(self._quat)))
         return (fnp.degrees(angle) if degrees else angle) < atol
 
-    def mean(self, weights: Any = None) -> Self:
-        """Return the rotation for which the weighted sum of squares of distances, as of matrices, is least."""
-        quat = fnp.atleast_2d(self._quat)
-        w = fnp.ones(len(quat)) if weights is None else _floats(weights)
-        if w.shape != quat.shape[:1]:
-            raise ValueError(
-                f"Rotation.mean: there are {len(quat)} rotations, and weights of shape {w.shape}"
-            )
-        if type(w) is not Tracer and np.any(w < 0):
-            raise ValueError("Rotation.mean: weights are not negative")
-        w = converted(w, quat.dtype)
-        return self._of(fnp.linalg.eigh((quat.T * w) @ quat)[1][:, -1])
+    def mean(self, weights: Any = None, axis: int | tuple[int, ...] | None = None) -> Self:
+        """Return the rotation for which the weighted sum of squares of distances, as of matrices, is least.
+
+        The sum is over an axis of the array of rotations, or over all.
+        """
+        return self._of(mean_of(self._quat, weights, axis))
 
     @property
     def single(self) -> bool:
@@ -339,7 +321,7 @@ class Slerp:
             raise ValueError(
                 f"Slerp: an array of at least two rotations, got shape {quat.shape[:-1]}"
             )
-        at: Any = converted(_floats(times), quat.dtype)
+        at: Any = converted(floats(times), quat.dtype)
         if at.shape != quat.shape[:1]:
             raise ValueError(f"Slerp: {len(quat)} rotations have a time each, got {at.shape}")
         steps = at[1:] - at[:-1]
@@ -367,7 +349,7 @@ class Slerp:
 
     def __call__(self, times: Any) -> Rotation:
         """Return the rotation at a time, or those at an array of times with one axis."""
-        t = converted(_floats(times), self.times.dtype)
+        t = converted(floats(times), self.times.dtype)
         if t.ndim > 1:
             raise ValueError(f"Slerp: times have one axis at most, got shape {t.shape}")
         inside = (t >= self.times[0]) & (t <= self.times[-1])

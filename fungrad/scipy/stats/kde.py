@@ -105,7 +105,11 @@ class gaussian_kde:
             return self._plain.evaluate(points)
         return np.exp(self._log(points))
 
-    pdf = __call__ = evaluate
+    __call__ = evaluate
+
+    def pdf(self, x: Any) -> Array:
+        """Return the density at points, as `evaluate` does."""
+        return self.evaluate(x)
 
     @api_boundary
     def logpdf(self, x: Any) -> Array:
