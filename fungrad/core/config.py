@@ -143,8 +143,8 @@ class Settings:
         others = (self.dtypes, self.clamps, self.soft) if self.unlike_numpy else ()
         self.programs = (*unusual, *others) if any((*unusual, others)) else ()
         """The settings that the program of a traced function depends on; () if all are the defaults."""
-        self.direct = not (self.programs or self.jit_disabled or self.observed)
-        """Whether a jitted function finds its program by the types of its arguments alone, and just runs it."""
+        self.direct = not (self.jit_disabled or self.observed)
+        """Whether a jitted function just runs the program that it finds by the types of its arguments."""
 
     @cached_property
     def wide(self) -> Settings:

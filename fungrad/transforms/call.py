@@ -216,7 +216,8 @@ def narrowed_types(types: Sequence[ArrayType], leaves: Sequence[Any]) -> list[Ar
     from fungrad.core.lattice import narrow_type  # few programs need it
 
     pairs = zip(types, leaves, strict=True)
-    return [t if type(x) in (Tracer, ArrayType) else narrow_type(t) for t, x in pairs]
+    given = (Tracer, ArrayType)
+    return [t if t is None or type(x) in given else narrow_type(t) for t, x in pairs]
 
 
 def output_variables(trace: Trace, leaves: Sequence[Any], label: str) -> list[int]:

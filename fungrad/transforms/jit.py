@@ -92,6 +92,8 @@ class Jitted(Portable):
                 leaves: Any = []
                 for x in args:
                     kind = type(x)
+                    if chosen.narrow and (kind is not np.ndarray or x.itemsize > 4):
+                        break  # it may have 64 bits
                     if kind is np.ndarray:
                         types.append(native_type(x.shape, x.dtype))
                     elif kind is np.float64:
@@ -105,7 +107,8 @@ class Jitted(Portable):
                         break
                     leaves.append(x)
                 else:
-                    entry = self.programs.get(tuple(types))
+                    key = tuple(types)
+                    entry = self.programs.get((key, on, ()) if (on := chosen.programs) else key)
             if entry is None or entry.layouts is not None:
                 if chosen.jit_disabled:
                     return self._fun(*args, **kwargs)
@@ -127,9 +130,7 @@ class Jitted(Portable):
         """Return the program for such arguments, which may be new, and their leaves."""
         leaves, types, shape = self._taken_apart(args, kwargs)
         chosen = settings.get()
-        if chosen.narrow and None not in types:
-            types = narrowed_types(types, leaves)
-        types = tuple(types)
+        types = tuple(narrowed_types(types, leaves) if chosen.narrow else types)
         key: Hashable = types if shape is None else (types, shape)
         if chosen.programs or open_axes():
             key = (key, chosen.programs, open_sizes())

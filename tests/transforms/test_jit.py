@@ -931,3 +931,22 @@ def test_the_second_call_in_any_form_finds_the_program_of_the_first(call):
         np.testing.assert_array_equal(f(*args, **kwargs), x + 1)
     f.lower(*args, **kwargs)
     assert (f.cache_info().misses, f.cache_info().hits) == (1, 3)
+
+
+def test_by_other_conventions_programs_are_found_by_types_alone_too(monkeypatch):
+    f = fg.jit(lambda x: x[7] * np.arange(3))
+    single, double = np.arange(4, dtype=np.float32), np.arange(4.0)
+    settings = fg.settings
+    with settings.enable_x64(False), settings.promotion("jax"), settings.out_of_bounds("jax"):
+        assert f(single).dtype == np.float32
+        with monkeypatch.context() as quick:
+            quick.delattr(type(f), "_entry")
+            assert f(single).tolist() == [0, 3, 6]
+        # What may have 64 bits becomes an array of 32 first.
+        assert f(double).dtype == np.float32
+        with settings.enable_x64(True):
+            assert f(double).dtype == np.float64
+        assert f(double).dtype == np.float32
+    for x in (single, double):  # whose programs are not those above
+        with pytest.raises(IndexError):
+            f(x)
