@@ -87,7 +87,6 @@ class Jitted(Portable):
         try:
             chosen, entry, library = settings.get(), None, None
             if chosen.direct and not (kwargs or self._some_static or open_axes()):
-                # Nearly all calls are of NumPy's arrays and floats, hence the plain style.
                 types: list[Any] = []
                 leaves: Any = []
                 for x in args:
