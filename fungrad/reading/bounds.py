@@ -6,6 +6,7 @@ A number is written as a sum of multiples of others, so that ``(i + 3) - (i - 3)
 from __future__ import annotations
 
 import contextvars
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -13,11 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fungrad.core.expr import Expr
+from fungrad.core.primitive import Primitive
 from fungrad.core.state import holding, state_variable
-from fungrad.core.tracer import Tracer
+from fungrad.core.tracer import Tracer, new_tracer
+from fungrad.core.types import ArrayType
+from fungrad.primitives.indexed import IndexedSlice, IndexedUpdate
+from fungrad.primitives.indexing import Gather, Scatter
+from fungrad.reading.sites import NotRecorded
 from fungrad.reading.whole import LIMIT, RULES, Bounds, check_whole_numbers, whole_bounds
 
-__all__ = ["bounded", "bounds_of", "check_rounds", "difference"]
+__all__ = ["bounded", "bounds_of", "check_rounds", "check_rows", "difference"]
 
 Key = tuple[int, int]
 """A variable of a trace, by the level of that."""
@@ -62,6 +68,61 @@ def check_rounds(
     """Check the body of a loop by `check_whole_numbers`, with the known bounds of its captures."""
     known = [bounds_of(x) if type(x) is Tracer else whole_bounds(np.asarray(x)) for x in captured]
     check_whole_numbers(expr, carries, rows, count, known)
+
+
+def check_rows(trace: Any) -> None:
+    """Raise `NotRecorded` if Python raises an error in some round: of an index, a divisor or a power.
+
+    Parameters
+    ----------
+    trace
+        The trace of the body of a loop whose rows have known bounds, and that runs all its rounds.
+    """
+    look = _Look(False)
+
+    def bounds(v: int) -> Bounds:
+        """Return the least and the greatest of a multiple of a row, which it comes to; else none that matter."""
+        primitive, inputs = trace.maker(v)
+        v = inputs[0] if primitive is not None and primitive.name == "cast" else v
+        total = look.sum_of(new_tracer(trace, v, trace.types[v]), 0)
+        keys = [] if total is None else [*total.terms]
+        own = len(keys) == 1 and keys[0][0] == trace.level and keys[0] in _known.get()
+        return (own and look.bounds_of(total)) or (1, 0)  # type: ignore[arg-type]
+
+    for primitive, inputs, outputs in trace.equations:
+        if (places := _places(primitive)) is not None:
+            first, axes = places
+            shape = trace.types[inputs[0]].shape
+            for v, axis in zip(inputs[first:], axes or itertools.count(), strict=False):
+                low, high = bounds(v)
+                if low <= high and not -shape[axis] <= low <= high < shape[axis]:
+                    size = f"axis {axis} with size {shape[axis]}"
+                    raise NotRecorded(f"an index is out of bounds for {size}")
+        elif primitive.name in _OF_NUMBERS and trace.types[outputs[0]].weak:
+            x, y = inputs
+            _check_number(primitive.name, bounds(x), bounds(y), trace.types[y])
+
+
+_OF_NUMBERS = frozenset(["divide", "floor_divide", "remainder", "power"])
+"""Operations for which Python's numbers raise errors, or become complex."""
+
+
+def _check_number(name: str, x: Bounds, y: Bounds, second: ArrayType) -> None:
+    """Raise `NotRecorded` if Python does not compute a number as programs do, for operands in some bounds."""
+    if name != "power":
+        if y[0] <= 0 <= y[1]:
+            raise NotRecorded("it divides by zero in some round")
+    elif x[0] < 0 and x[0] <= x[1] and second.dtype.kind == "f":
+        raise NotRecorded("a power of a negative number may be complex")
+
+
+def _places(primitive: Primitive) -> tuple[int, tuple[int, ...]] | None:
+    """Return the first operand that is an index, and the indexed axes, () for the leading ones."""
+    if isinstance(primitive, Gather | Scatter):
+        return (1 if isinstance(primitive, Gather) else 2), ()
+    if isinstance(primitive, IndexedSlice | IndexedUpdate):
+        return (1 if isinstance(primitive, IndexedSlice) else 2), primitive.axes
+    return None
 
 
 def difference(x: Any, y: Any) -> Bounds | None:

@@ -235,5 +235,5 @@ def is_pythons(test: ast.expr) -> bool:
         sides = [test.left, *test.comparators]
         if any(isinstance(x, ast.Constant) and isinstance(x.value, str | bytes) for x in sides):
             return True
-        return any(is_pythons(x) and not isinstance(x, ast.Constant) for x in sides)
+        return all(map(is_pythons, sides))  # of an index and a length, the index may be traced
     return False

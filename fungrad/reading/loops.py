@@ -16,7 +16,7 @@ from fungrad.primitives.elementwise import Cast
 from fungrad.programs.closing import NotTraced
 from fungrad.programs.loops.carry import leaves_of
 from fungrad.programs.loops.recorded import recorded_loop, recorded_while
-from fungrad.reading.bounds import bounded, check_rounds
+from fungrad.reading.bounds import bounded, check_rounds, check_rows
 from fungrad.reading.branches import NOT_TRACEABLE, choose_between, within_body
 from fungrad.reading.counting import Span, recorded_span, span_over
 from fungrad.reading.forms import form
@@ -257,6 +257,8 @@ class _Rows(_For):
         arrays = self.rows.arrays
         with bounded(*[(x, whole_bounds(y)) for x, y in zip(xs, arrays, strict=False)]):
             carry = self.one(carried, xs[-1], self.rows.row(xs[: len(arrays)]))
+            if not self.site.breaks:
+                check_rows(innermost_trace())
         return carry, {x: form.leaves for x, form in self.packed.items()}
 
 
