@@ -28,32 +28,10 @@ ORIGINS = "__origins__"
 """Name of a compiled program's global that maps instructions to primitives and their places."""
 
 
-KINDS = {
-    "divide": "divide by zero",
-    "over": "overflow",
-    "under": "underflow",
-    "invalid": "invalid value",
-}
-"""The kinds of errors, and how NumPy's messages begin, in the order in which NumPy looks for them."""
-
-
-class Silenced(tuple[Any, ...]):
-    """The place of an equation that was recorded while the user had NumPy ignore some errors."""
-
-    kinds: frozenset[str]
-
-    @classmethod
-    def of(cls, place: Place, kinds: frozenset[str]) -> Silenced:
-        """Return a place at which some kinds of errors are ignored."""
-        made = cls(place)
-        made.kinds = kinds
-        return made
-
-
 def _warn(kind: str, flag: int) -> None:
     """Warn as NumPy would, but at the line that recorded the running equation. NumPy calls this."""
     name, source, silent = _running(sys._getframe(1))
-    if any(KINDS[x] == kind for x in silent):
+    if kind in silent:
         return
     where = ""
     if isinstance(source, InDerivative):
@@ -131,8 +109,7 @@ def _running(frame: FrameType | None) -> tuple[str, Source | None, set[str]]:
             source = resolve_source(source)
             name = name or primitive.name
             place = source.source if isinstance(source, InDerivative) else source
-            if isinstance(place, Silenced):
-                silent |= place.kinds
+            silent |= getattr(place, "silent", _NONE)  # that of a `Silenced`
             if isinstance(known, InDerivative):
                 source = known._replace(source=place)
             if isinstance(place, tuple):
@@ -143,6 +120,7 @@ def _running(frame: FrameType | None) -> tuple[str, Source | None, set[str]]:
 
 
 _runners: set[CodeType] = set()
+_NONE = frozenset[str]()
 
 
 def runs_equation(function: Function) -> Function:

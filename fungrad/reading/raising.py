@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.float_warnings import KINDS, Silenced
 from fungrad.core.pending import try_last
 from fungrad.core.primitive import Primitive, compute
 from fungrad.core.tracer import innermost_trace
@@ -34,6 +33,27 @@ __all__ = [
     "seterr",
     "undecorated",
 ]
+
+
+KINDS = {
+    "divide": "divide by zero",
+    "over": "overflow",
+    "under": "underflow",
+    "invalid": "invalid value",
+}
+"""The kinds of errors, and how NumPy's messages begin, in the order in which NumPy looks for them."""
+
+
+class Silenced(tuple[Any, ...]):
+    """The place of an equation that was recorded while the user had NumPy ignore some errors.
+
+    Attributes
+    ----------
+    silent
+        How the messages of these errors begin.
+    """
+
+    silent: frozenset[str]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,8 +144,8 @@ _NUMBER = np.int64(0)
 
 def _update() -> None:
     """Have the open traces raise the errors that NumPy is asked to raise now, and no others."""
-    modes = np.geterr()
-    kinds = tuple([kind for kind in KINDS if modes[kind] == "raise"])  # type: ignore[literal-required]
+    modes: Any = np.geterr()
+    kinds = tuple([kind for kind in KINDS if modes[kind] == "raise"])
     trace: Any = innermost_trace()
     while trace is not None:
         held = trace.into
@@ -156,14 +176,15 @@ class _Block:
 
     def end(self) -> None:
         """Mark the places of the equations, so that nobody warns later of errors that NumPy ignores now."""
-        modes = np.geterr()
-        kinds = frozenset([kind for kind in KINDS if modes[kind] == "ignore"])  # type: ignore[literal-required]
-        if kinds == {"under"}:  # as ever
+        modes: Any = np.geterr()
+        silent = frozenset([text for kind, text in KINDS.items() if modes[kind] == "ignore"])
+        if silent == {KINDS["under"]}:  # as ever
             return
         for trace, start in self._starts:
             for i in range(start, len(trace.equations)):
                 if type(place := trace.sources[i]) is tuple:
-                    trace.sources[i] = Silenced.of(place, kinds)
+                    trace.sources[i] = made = Silenced(place)
+                    made.silent = silent
 
 
 def check_not_raising() -> None:
