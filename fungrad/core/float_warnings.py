@@ -1,8 +1,7 @@
 """NumPy's warnings of divisions by zero, overflows and invalid values, at the user's lines.
 
-What is recorded runs later, when the user's line is over, and NumPy would name a line of fungrad. So while a program runs NumPy is
-asked to call `_warn` where it would warn, which finds the equation that is running and where it was recorded. Warnings that
-the user has switched off, or has made errors of, stay as they are.
+What is recorded runs later, when the user's line is over, and NumPy would name a line of fungrad. So NumPy is asked to call
+`_warn`, which finds the running equation and its place. Warnings that are switched off, or errors, stay that.
 
 Design: docs/design/08-lines-and-warnings.md.
 """
@@ -40,7 +39,7 @@ def _warn(kind: str, flag: int) -> None:
     if isinstance(source, tuple):
         _warn_of(kind, name, where, source)
         return
-    # It is computed as soon as the user's line calls it.
+    # It is computed at once.
     frame = next(
         (f for f in outwards() if package_of(f) not in ARRAYS and ORIGINS not in f.f_globals), None
     )
@@ -89,7 +88,7 @@ def _place(frame: FrameType) -> Place:
 
 
 def _running(frame: FrameType | None) -> tuple[str, Source | None, set[str]]:
-    """Return the primitive that runs, where it was recorded, and the errors that are ignored there.
+    """Return the primitive that runs, its place, and the errors that are ignored there.
 
     Where that is not known, as of what a rewriting made, it is where the program was that holds the equation. There is no name if it is a function
     of the user's that runs inside of a program.
@@ -109,7 +108,7 @@ def _running(frame: FrameType | None) -> tuple[str, Source | None, set[str]]:
             source = resolve_source(source)
             name = name or primitive.name
             place = source.source if isinstance(source, InDerivative) else source
-            silent |= getattr(place, "silent", _NONE)  # that of a `Silenced`
+            silent.update(getattr(place, "silent", ()))
             if isinstance(known, InDerivative):
                 source = known._replace(source=place)
             if isinstance(place, tuple):
@@ -120,7 +119,6 @@ def _running(frame: FrameType | None) -> tuple[str, Source | None, set[str]]:
 
 
 _runners: set[CodeType] = set()
-_NONE = frozenset[str]()
 
 
 def runs_equation(function: Function) -> Function:

@@ -1,4 +1,4 @@
-"""Which function a transform runs for the user's: one read from its source, where that needs reading."""
+"""Functions that transforms run for the user's: read from their source, where that needs it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from fungrad.core.state import state_variable
 Reader = Callable[[Any], Any]
 
 listener: ContextVar[Any] = state_variable("listener", None)
-"""Listener for the fate of functions, loops and branches while they are traced, or None."""
+"""Listener for the fate of functions, loops and branches, or None."""
 
 unchanged: dict[int, weakref.ref[CodeType]] = {}
-"""Code objects of functions that were read and stay as they are, by `id`, as weak references."""
+"""The code of functions that stay as they are, by `id`."""
 
 replaced: dict[int, tuple[weakref.ref[FunctionType], FunctionType, CodeType]] = {}
-"""Functions that were read, by the `id` of the user's, with their replacements and the code read."""
+"""Functions by `id`, with their replacements and the code that was read."""
 
 _loads: list[Callable[[], Reader]] = []
 _readers: list[Reader] = []
@@ -28,30 +28,30 @@ _reasons: list[Callable[[CodeType], str]] = []
 
 
 def provide(load: Callable[[], Reader]) -> None:
-    """Say how to get the function that reads others; it is asked for when a transform first runs one."""
+    """Set the maker of the function that reads others."""
     _loads[:] = [load]
 
 
 def provide_reasons(reason: Callable[[CodeType], str]) -> None:
-    """Set the function that tells why a function was not read, by its code; "" if it was read."""
+    """Set the function that tells from its code why a function was not read, or ""."""
     _reasons[:] = [reason]
 
 
 def why_not_read(code: CodeType) -> str:
-    """Return the sentence of an error about a function that could not be read; "" for any other function."""
+    """Return the sentence of an error on a function that could not be read, else ""."""
     reason = _reasons[0](code) if _reasons and settings.get().reading else ""
-    return f"The function is not read, since {reason}: see fungrad.explain." if reason else ""
+    return reason and f"The function is not read, since {reason}: see fungrad.explain."
 
 
 def tell(kind: str, *about: Any) -> None:
-    """Tell who listens, if anybody does, of a thing of some `kind`: a method of the listener."""
+    """Call a method of the listener, if there is one."""
     told = listener.get()
     if told is not None:
         getattr(told, kind)(*about)
 
 
 def as_read(function: Any) -> Any:
-    """Return the function to run in place of `function`: itself if nothing in it needs reading."""
+    """Return the function to run for another: itself if nothing in it needs reading."""
     if not settings.get().reading:
         return function
     if type(function) is FunctionType and listener.get() is None:
@@ -68,11 +68,10 @@ def as_read(function: Any) -> Any:
 
 
 def replacement(function: FunctionType) -> FunctionType | None:
-    """Return the replacement of a function that was read, if its code and defaults are unchanged."""
+    """Return the replacement of a function, if its code and defaults are unchanged."""
     known = replaced.get(id(function))
     if known is None or known[0]() is not function or known[2] is not function.__code__:
         return None
     made = known[1]
-    if made.__defaults__ is not function.__defaults__:
-        return None
-    return made if made.__kwdefaults__ is function.__kwdefaults__ else None
+    same = made.__defaults__ is function.__defaults__
+    return made if same and made.__kwdefaults__ is function.__kwdefaults__ else None
