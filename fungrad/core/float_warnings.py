@@ -52,7 +52,7 @@ _local = threading.local()
 
 
 def warnings_given() -> int:
-    """Return how many of these warnings this thread has given."""
+    """Return how many of these this thread has given."""
     return getattr(_local, "given", 0)
 
 
@@ -70,7 +70,7 @@ def _warn_of(kind: str, name: str, where: str, place: Place | None) -> None:
 
 @functools.lru_cache(maxsize=1 << 8)
 def registry_of(file: str) -> dict[Any, Any]:
-    """Return the registry by which `warnings` warns once per line."""
+    """Return the registry by which a line is warned of once."""
     return {}
 
 
