@@ -236,6 +236,51 @@ def check_not_assigned(type_: ArrayType, owner: Recorder) -> None:
         raise error
 
 
+def no_array(type_: ArrayType, owner: Recorder) -> TypeError:
+    """Return the error for a tracer that NumPy is to make an array of."""
+    check_not_assigned(type_, owner)
+    check_no_method(type_)
+    check_no_float_index(type_)
+    advice = (
+        "Use the function of the same name in fungrad.numpy (fnp.array or fnp.stack for lists that hold tracers) "
+        "or, for one of SciPy, in fungrad.scipy; if a constant is what you want, x.tolist() gives the values."
+    )
+    return refused(
+        LostDerivativeError,
+        f"at {here()}\na tracer of type {type_} cannot become a NumPy array: what is computed "
+        f"from the array would be lost to the transform. {instead() or advice}",
+    )
+
+
+def no_number(type_: ArrayType, owner: Recorder, name: str, by: str) -> TypeError:
+    """Return the error for a tracer that a compiled function, `by`, makes a Python number of."""
+    check_not_assigned(type_, owner)
+    check_no_method(type_)
+    advice = (
+        "Use the function of fungrad.numpy or fungrad.scipy that does the same (fnp.sqrt instead of math.sqrt). If the "
+        f"number is to count as a constant, with a derivative of 0, convert it yourself: {name}(x)."
+    )
+    advice = instead() or advice
+    return refused(
+        LostDerivativeError,
+        f"at {here()}\n{by or 'a function that is not fungrad’s'} converts a tracer of type {type_} to a Python number: "
+        f"its derivative would be lost. {advice}",
+    )
+
+
+PICKLE = (
+    "cannot be pickled, nor sent to another process: it stands for an array "
+    "while a function is traced. Return it, and pickle the array that comes out; or hand the values on while the function "
+    "runs, with fungrad.debug.callback(function, x)."
+)
+KEY = (
+    "can be no key of a dictionary, no "
+    "element of a set and no argument of a function with functools.lru_cache: what stands for all values "
+    "equals none. Use what is known when the function is traced as the key (a name, an index, x.shape); in place "
+    "of lru_cache, compute the result once and pass it on, or, if a constant is meant, write float(x)."
+)
+
+
 def without_value(what: str, type_: ArrayType, label: str, advice: str) -> TypeError:
     """Return the error for a question of Python's for a value that there is not."""
     return refused(

@@ -14,7 +14,7 @@ import numpy as np
 from fungrad.core import frames
 from fungrad.core.cached import as_html
 from fungrad.core.config import settings
-from fungrad.core.errors import LostDerivativeError, api_boundary, here
+from fungrad.core.errors import api_boundary, here
 from fungrad.core.recorder import Recorder, SeenAs, Slots
 from fungrad.core.state import repair, state_variable
 from fungrad.core.types import ArrayType, Shape
@@ -202,18 +202,7 @@ class Tracer(Slots):
                 refusals.check_no_empty_mask(self._type)
             value = self._number("NumPy (to index an array, say)", "TAKE")
             return np.array(value, dtype)  # never the trace's own
-        refusals.check_not_assigned(self._type, self._owner)
-        refusals.check_no_method(self._type)
-        refusals.check_no_float_index(self._type)
-        advice = (
-            "Use the function of the same name in fungrad.numpy (fnp.array or fnp.stack for lists that hold tracers) "
-            "or, for one of SciPy, in fungrad.scipy; if a constant is what you want, x.tolist() gives the values."
-        )
-        raise refusals.refused(
-            LostDerivativeError,
-            f"at {here()}\na tracer of type {self._type} cannot become a NumPy array: what is computed "
-            f"from the array would be lost to the transform. {refusals.instead() or advice}",
-        )
+        raise refusals.no_array(self._type, self._owner)
 
     def _written(self, builtin: Any) -> Any:
         """Return the value for `float` or `complex`, if the user's code calls that.
@@ -233,18 +222,7 @@ class Tracer(Slots):
             by = frames.called_in(caller)[0]
             meant = not scipys.loses(caller) and frames.asks_for_number(caller)
         if not meant and self._has_derivative:
-            refusals.check_not_assigned(self._type, self._owner)
-            refusals.check_no_method(self._type)
-            advice = (
-                "Use the function of fungrad.numpy or fungrad.scipy that does the same (fnp.sqrt instead of math.sqrt). If the "
-                f"number is to count as a constant, with a derivative of 0, convert it yourself: {name}(x)."
-            )
-            instead = refusals.instead()
-            raise refusals.refused(
-                LostDerivativeError,
-                f"at {here()}\n{by or 'a function that is not fungrad’s'} converts a tracer of type {self._type} to a Python number: "
-                f"its derivative would be lost. {instead or advice}",
-            )
+            raise refusals.no_number(self._type, self._owner, name, by)
         return self._number(f"{name}(...)", "CONVERT", True)
 
     @property
@@ -314,18 +292,15 @@ class Tracer(Slots):
     def __reduce_ex__(self, protocol: Any) -> Any:
         if not self._owner.open and self._owner.keeps(self):
             return self.__reduce_ex__(protocol)
-        raise TypeError(
-            f"at {here()}\na tracer of type {self._type} cannot be pickled, nor sent to another process: it stands for an array "
-            "while a function is traced. Return it, and pickle the array that comes out; or hand the values on while the function "
-            "runs, with fungrad.debug.callback(function, x)."
-        )
+        from fungrad.core.refusals import PICKLE  # which most programs do not need
+
+        raise TypeError(f"at {here()}\na tracer of type {self._type} {PICKLE}")
 
     def __hash__(self) -> int:
+        from fungrad.core.refusals import KEY  # which most programs do not need
+
         raise TypeError(
-            f"unhashable type: 'Tracer'\nat {here()}\na tracer of type {self._type} can be no key of a dictionary, no "
-            "element of a set and no argument of a function with functools.lru_cache: what stands for all values "
-            "equals none. Use what is known when the function is traced as the key (a name, an index, x.shape); in place "
-            "of lru_cache, compute the result once and pass it on, or, if a constant is meant, write float(x)."
+            f"unhashable type: 'Tracer'\nat {here()}\na tracer of type {self._type} {KEY}"
         )
 
 

@@ -25,7 +25,6 @@ from fungrad.transforms.auxiliary import Auxiliary, split_aux
 from fungrad.transforms.call import (
     argument_types,
     as_operand,
-    as_traced,
     check_callable,
     name_of,
     output_variables,
@@ -33,6 +32,7 @@ from fungrad.transforms.call import (
     run_on_values,
     with_float0,
 )
+from fungrad.transforms.dtypes import as_traced
 from fungrad.transforms.linear import Derivative, Kept, Linear, Pullback, check_directions
 
 R = TypeVar("R")

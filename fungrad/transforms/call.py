@@ -41,8 +41,8 @@ from fungrad.core.types import (
     shown,
     type_of,
 )
-from fungrad.primitives.elementwise import Cast
 from fungrad.transforms.argument_errors import no_result, no_type
+from fungrad.transforms.dtypes import narrow_constant, narrowed_types, weakly_typed
 from fungrad.transforms.starts import make_operands
 
 programs: LRUCache[Any] = LRUCache(maxsize=4096, maxweight=1 << 17)
@@ -211,15 +211,6 @@ def argument_types(
         raise no_type(args, kwargs, label, positions) from None
 
 
-def narrowed_types(types: Sequence[ArrayType], leaves: Sequence[Any]) -> list[ArrayType]:
-    """Return the types that leaves have where there are no numbers of 64 bits."""
-    from fungrad.core.lattice import narrow_type  # few programs need it
-
-    pairs = zip(types, leaves, strict=True)
-    given = (Tracer, ArrayType)
-    return [t if t is None or type(x) in given else narrow_type(t) for t, x in pairs]
-
-
 def output_variables(trace: Trace, leaves: Sequence[Any], label: str) -> list[int]:
     """Return the variables of the results of a traced function."""
     variables = []
@@ -231,38 +222,8 @@ def output_variables(trace: Trace, leaves: Sequence[Any], label: str) -> list[in
             x = x.taken_elements()
         if type(x) is not Tracer and not is_array(x):
             raise no_result(x, label)
-        variables.append(trace.lift(_narrow(x) if settings.get().narrow else x)._variable)
+        variables.append(trace.lift(narrow_constant(x) if settings.get().narrow else x)._variable)
     return variables
-
-
-def weakly_typed(results: Sequence[Any], types: Sequence[ArrayType]) -> Sequence[Any]:
-    """Return results, by JAX's rules those of weak `types` as weak ones, and no others."""
-    if not settings.get().jax_types:
-        return results
-    from fungrad.core.lattice import WeakArray, weak_array  # few programs need it
-
-    def typed(x: Any, weak: bool) -> Any:
-        if type(x) is Tracer:
-            return x if x._type.weak is weak else Cast(x.dtype, weak)(x)
-        if weak:
-            return weak_array(x)
-        return np.asarray(x) if type(x) is WeakArray else x
-
-    return [typed(x, t.weak) for x, t in zip(results, types, strict=True)]
-
-
-def as_traced(trace: Trace, variables: Sequence[int], computed: Sequence[Any]) -> list[Any]:
-    """Return the computed values of `variables`, which come first, weak where they are."""
-    types = [trace.types[v] for v in variables]
-    return list(weakly_typed(computed[: len(types)], types))
-
-
-def _narrow(x: Any) -> Any:
-    if type(x) is bool:
-        return np.bool_(x)
-    from fungrad.core.lattice import narrow_array  # few programs need it
-
-    return narrow_array(x)  # weak where it was
 
 
 def rewrite(

@@ -20,9 +20,9 @@ from fungrad.core.nesting import stage
 from fungrad.core.primitive import bind
 from fungrad.core.tracer import Tracer, current_trace, innermost_trace
 from fungrad.transforms.argnums import strongly
-from fungrad.transforms.call import weakly_typed
 from fungrad.transforms.called import Call
 from fungrad.transforms.donation import may_overwrite
+from fungrad.transforms.dtypes import weakly_typed
 from fungrad.transforms.explain import Signature
 
 

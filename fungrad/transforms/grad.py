@@ -26,7 +26,6 @@ from fungrad.transforms.call import (
     argument_type,
     argument_types,
     as_operand,
-    as_traced,
     check_callable,
     name_of,
     output_variables,
@@ -34,6 +33,7 @@ from fungrad.transforms.call import (
     run_on_values,
     with_float0,
 )
+from fungrad.transforms.dtypes import as_traced
 from fungrad.transforms.gradient import Gradient
 from fungrad.transforms.signatures import A, GradOptions, P, R, X
 

@@ -32,8 +32,9 @@ from fungrad.transforms.argnums import (
     weakly,
 )
 from fungrad.transforms.argument_errors import no_type, not_hashable
-from fungrad.transforms.call import ARRAYS, as_operands, check_callable, name_of, narrowed_types
+from fungrad.transforms.call import ARRAYS, as_operands, check_callable, name_of
 from fungrad.transforms.donation import donated_leaves
+from fungrad.transforms.dtypes import narrowed_types
 from fungrad.transforms.entry import Entry, NotToBeCached, Programs, forget
 from fungrad.transforms.explain import log_miss
 from fungrad.transforms.guards import Guarded

@@ -28,7 +28,6 @@ from fungrad.transforms.argument_errors import argument_place, axes_by_name, unl
 from fungrad.transforms.call import (
     argument_types,
     as_operand,
-    as_traced,
     check_callable,
     name_of,
     output_variables,
@@ -36,6 +35,7 @@ from fungrad.transforms.call import (
     run_on_values,
 )
 from fungrad.transforms.chunks import ChunkSize, check_chunk_size, in_chunks
+from fungrad.transforms.dtypes import as_traced
 from fungrad.transforms.lane_programs import Numbers
 from fungrad.transforms.lanes import Lanes, Way
 from fungrad.transforms.signatures import P, R

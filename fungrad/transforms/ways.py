@@ -19,7 +19,7 @@ from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.indexing import Gather
 from fungrad.primitives.joins import Concatenate
 from fungrad.primitives.shaping import move_axis
-from fungrad.transforms.call import weakly_typed
+from fungrad.transforms.dtypes import weakly_typed
 from fungrad.transforms.lane_programs import Numbers
 from fungrad.transforms.lanes import Lanes, way_of
 

@@ -61,7 +61,8 @@ from fungrad.programs.pushing import (
     through,
     with_series,
 )
-from fungrad.transforms.call import check_callable, name_of, weakly_typed
+from fungrad.transforms.call import check_callable, name_of
+from fungrad.transforms.dtypes import weakly_typed
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
