@@ -199,7 +199,7 @@ class Program(Keeper):
     def by_library(
         self, xp: ModuleType, tier: Tier, expr: Expr | None = None, calls: bool = True
     ) -> Function:
-        """Return the function that calls the functions of the library `xp`, for this program or an equal `expr`."""
+        """Return the function that calls those of the library `xp`, for this program or an equal one."""
         with no_collection():
             steps = scheduled(expr or self.expr, self.donated, self.borrowed, target_of(xp))
             source = python_source(steps)
@@ -345,7 +345,7 @@ def _by_library(program: Program, xp: ModuleType) -> Function:
 
 
 def _has_no_kernels(program: Program, target: Target) -> bool:
-    """Whether it is a plain function for good: it has effects, exchanges arrays on a device, or nothing is compiled."""
+    """Whether it stays a plain function: for effects, exchanges on a device, or the setting."""
     exchanges = program.is_collective and not target.on_host
     return exchanges or program.effect or compilation.get() == "off"
 
@@ -364,7 +364,7 @@ WAYS: tuple[tuple[Callable[[Program, Target], Any], _Maker], ...] = (
     (_is_free, _in_blocks),
     (lambda *_: True, _by_library),
 )
-"""Ways to compile a program, the first that applies and makes a function: the condition, and the maker, which may return None."""
+"""Ways to compile a program: the condition, and the maker, which may return None; the first is taken."""
 
 
 def apart(results: list[Any], arguments: Sequence[Any]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Dtypes of arguments and results by other rules than NumPy's: without numbers of 64 bits, and by JAX's promotion.
+"""Dtypes by other rules than NumPy's: without numbers of 64 bits, and by JAX's promotion.
 
 Few programs need it: callers ask for the setting first, or `weakly_typed` does.
 """
