@@ -293,7 +293,7 @@ class interp1d(Interpolant):
         default = fill_value is None and not self.extrapolate
         self.bounds_error = default if bounds_error is None else bounds_error
         self.fill_value = None if self.extrapolate else np.nan if default else fill_value
-        places, values = fixed(x, "x"), strong(y)
+        places, values = strong(x), strong(y)
         if places.dtype.kind != "f":
             places = places.astype(float)
         if values.dtype.kind not in "fc":
@@ -302,7 +302,7 @@ class interp1d(Interpolant):
             raise ValueError("the x array must have exactly one dimension.")
         self.axis = normalize_axis_index(axis, values.ndim)
         values = np.moveaxis(values, self.axis, 0)
-        if values.shape[0] != len(places):
+        if values.shape[0] != places.shape[0]:
             raise ValueError("x and y arrays must be equal in length along interpolation axis.")
         if not assume_sorted:
             order = np.argsort(places, kind="mergesort")

@@ -11,10 +11,10 @@ import scipy.interpolate
 from fungrad.core.tracer import known_value
 from fungrad.numpy.promotion import as_tracer, has_tracer
 from fungrad.scipy.arguments import double
+from fungrad.scipy.interpolate.moving import slopes
 from fungrad.scipy.interpolate.objects import (
     Spline,
     check_period,
-    fixed,
     registered,
     spread,
     unit_responses,
@@ -194,7 +194,7 @@ class CubicHermiteSpline(PPoly):
 
 @registered
 class CubicSpline(PPoly):
-    """The cubic spline through points. Differentiable in the values.
+    """The cubic spline through points. Differentiable in the places and the values.
 
     Parameters
     ----------
@@ -220,7 +220,6 @@ class CubicSpline(PPoly):
         bc_type: Any = "not-a-knot",
         extrapolate: Any = None,
     ) -> None:
-        fixed(x, "x")
         places, values, self.axis = points(x, y, axis)
         self.x = places
         periodic = bc_type == "periodic" and isinstance(bc_type, str)
@@ -228,6 +227,11 @@ class CubicSpline(PPoly):
             "periodic" if periodic and extrapolate is None else extrapolate
         )
         ends, given = _end_conditions(bc_type, values)
+        if has_tracer((places,)):
+            if periodic:
+                check_period(values)
+            self.c = hermite(places, values, slopes(places, values, ends, given, periodic))
+            return
         if not has_tracer((values, *given)):
             whole = scipy.interpolate.CubicSpline(
                 places, values, 0, bc_type, True if periodic else None

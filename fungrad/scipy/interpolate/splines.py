@@ -10,9 +10,10 @@ import scipy.interpolate
 from numpy.lib.array_utils import normalize_axis_index
 
 from fungrad.core.tracer import Tracer
-from fungrad.numpy.promotion import as_tracer
+from fungrad.numpy.promotion import as_tracer, has_tracer
 from fungrad.scipy.arguments import double
 from fungrad.scipy.glossary import public
+from fungrad.scipy.interpolate.moving import collocated, knots
 from fungrad.scipy.interpolate.objects import (
     Spline,
     check_period,
@@ -182,7 +183,7 @@ def make_interp_spline(
     axis: int = 0,
     check_finite: bool = True,
 ) -> BSpline:
-    """Return the spline through points, as SciPy does; differentiable in `y`.
+    """Return the spline through points, as SciPy does; differentiable in `x`, `y` and `t`.
 
     Parameters
     ----------
@@ -200,14 +201,43 @@ def make_interp_spline(
     >>> fg.grad(lambda y: make_interp_spline(x, y)(1.5))(x**2)
     array([-0.046875,  0.5     ,  0.65625 , -0.125   ,  0.015625])
     """
+    if has_tracer((x, t)):
+        return _moving(double(x), double(y), k, t, bc_type, axis)
     return _solved(
         lambda v: scipy.interpolate.make_interp_spline(
-            fixed(x, "x"), v, k, t, bc_type, check_finite=check_finite
+            np.asarray(x), v, k, t, bc_type, check_finite=check_finite
         ),
         y,
         axis,
         bc_type,
     )
+
+
+def _moving(x: Any, y: Any, k: int, t: Any, bc_type: Any, axis: int) -> BSpline:
+    """Return the spline through points at traced places, or with traced knots."""
+    orders = {None: None, "not-a-knot": None, "natural": 2, "clamped": 1}
+    pair = bc_type if isinstance(bc_type, tuple) else (bc_type, bc_type)
+    named = all(end is None or isinstance(end, str) for end in pair) and {*pair} <= {*orders}
+    ends = [orders[end] for end in pair if orders[end] is not None] if named else []
+    if not named or len(ends) == 1 or (ends and k != 3):
+        raise TypeError(
+            f'make_interp_spline: bc_type={bc_type!r} with k={k} cannot be used with traced x: give None, or for k=3 "natural" or '
+            '"clamped" at both ends; CubicSpline has "periodic" and mixed conditions too'
+        )
+    axis = normalize_axis_index(axis, y.ndim)
+    values = np.moveaxis(y, axis, 0)
+    if x.ndim != 1 or x.shape[0] != values.shape[0] or x.shape[0] <= k:
+        raise ValueError(
+            f"make_interp_spline: x is a vector of more than k={k} places, one for each value; got shapes {x.shape} and {values.shape}"
+        )
+    t = knots(x, k, bool(ends)) if t is None else double(t)
+    count = t.shape[0] - k - 1
+    if count != x.shape[0] + len(ends):
+        raise ValueError(
+            f"make_interp_spline: {t.shape[0]} knots make {count} coefficients of degree {k}, and {x.shape[0] + len(ends)} are needed"
+        )
+    unit = BSpline.of((t, np.eye(count)), (k, True, 0))
+    return BSpline.of((t, collocated(unit, x, values, ends)), (k, True, axis))
 
 
 @public
