@@ -22,5 +22,5 @@ from fungrad.scipy.interpolate.radial import RBFInterpolator as RBFInterpolator
 from fungrad.scipy.interpolate.grids import RegularGridInterpolator as RegularGridInterpolator
 from fungrad.scipy.interpolate.grids import interp1d as interp1d
 def interpn(points: _Sequence[_Any], values: _ArrayLike, xi: _ArrayLike, method: str = ..., bounds_error: _bool = ..., fill_value: _ArrayLike = ...) -> _Array: r"""Interpolate values on a rectilinear grid at places; see `RegularGridInterpolator`."""
-def make_interp_spline(x: _ArrayLike, y: _ArrayLike, k: int = ..., t: _ArrayLike | None = ..., bc_type: _Any = ..., axis: int = ..., check_finite: _bool = ...) -> _BSpline: r"""Return the spline through points, as SciPy does; differentiable in `y`."""
+def make_interp_spline(x: _ArrayLike, y: _ArrayLike, k: int = ..., t: _ArrayLike | None = ..., bc_type: _Any = ..., axis: int = ..., check_finite: _bool = ...) -> _BSpline: r"""Return the spline through points, as SciPy does; differentiable in `x`, `y` and `t`."""
 def make_lsq_spline(x: _ArrayLike, y: _ArrayLike, t: _ArrayLike, k: int = ..., w: _ArrayLike | None = ..., axis: int = ..., check_finite: _bool = ..., *, method: str | None = ...) -> _BSpline: r"""Return the spline with knots `t` that is nearest to points in the least-squares sense."""
