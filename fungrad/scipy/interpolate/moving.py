@@ -22,7 +22,8 @@ def slopes(x: Any, y: Any, ends: Sequence[Any], given: Sequence[Any], periodic: 
     if periodic:
         return _periodic_slopes(h, secants)
     left, right, inner = h[1:], h[:-1], np.arange(n - 2)
-    rows: Any = fnp.zeros((n, n)).at[inner + 1, inner].set(left)
+    rows: Any = fnp.zeros((n, n))
+    rows = rows.at[inner + 1, inner].set(left)
     rows = rows.at[inner + 1, inner + 1].set(2 * (left + right))
     rows = rows.at[inner + 1, inner + 2].set(right)
     values = 3 * (spread(left, y) * secants[:-1] + spread(right, y) * secants[1:])
@@ -51,8 +52,8 @@ def slopes(x: Any, y: Any, ends: Sequence[Any], given: Sequence[Any], periodic: 
 def _periodic_slopes(h: Any, secants: Any) -> Any:
     n = h.shape[0]
     before, i = np.roll(h, 1), np.arange(n)
-    rows: Any = fnp.zeros((n, n)).at[i, i].add(2 * (h + before))
-    rows = rows.at[i, i - 1].add(h).at[i, (i + 1) % n].add(before)
+    rows: Any = fnp.zeros((n, n))
+    rows = rows.at[i, i].add(2 * (h + before)).at[i, i - 1].add(h).at[i, (i + 1) % n].add(before)
     values = 3 * (spread(h, secants) * np.roll(secants, 1, 0) + spread(before, secants) * secants)
     found = fnp.linalg.solve(rows, values.reshape((n, -1))).reshape(values.shape)
     return np.concatenate([found, found[:1]])

@@ -218,7 +218,7 @@ def _moving(x: Any, y: Any, k: int, t: Any, bc_type: Any, axis: int) -> BSpline:
     orders = {None: None, "not-a-knot": None, "natural": 2, "clamped": 1}
     pair = bc_type if isinstance(bc_type, tuple) else (bc_type, bc_type)
     named = all(end is None or isinstance(end, str) for end in pair) and {*pair} <= {*orders}
-    ends = [orders[end] for end in pair if orders[end] is not None] if named else []
+    ends = [order for end in pair if (order := orders[end]) is not None] if named else []
     if not named or len(ends) == 1 or (ends and k != 3):
         raise TypeError(
             f'make_interp_spline: bc_type={bc_type!r} with k={k} cannot be used with traced x: give None, or for k=3 "natural" or '
