@@ -1,5 +1,6 @@
 """Programs in cells give with `fungrad.compat.jax` what they give with JAX; the names of JAX are as they are listed."""
 
+import json
 import os
 import pickle
 import subprocess
@@ -12,16 +13,17 @@ import pytest
 pytest.importorskip("jax")
 
 from tests.peers import jax_names
+from tests.peers.jax_cells import recording
 
 ROOT = Path(__file__).parents[2]
 
 
-def results(folder, name, *before):
+def results(folder, name, *before, parts=()):
     """Return what the cells give in a process of its own, run by Python with the options `before`."""
     file = folder / name
     environment = {k: v for k, v in os.environ.items() if not k.startswith("JAX_")}
     environment["PYTHONPATH"] = str(ROOT)
-    command = [sys.executable, *before, "-m", "tests.peers.jax_cells", str(file)]
+    command = [sys.executable, *before, "-m", "tests.peers.jax_cells", str(file), *parts]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return pickle.loads(file.read_bytes())
@@ -49,7 +51,7 @@ def check(found, wanted, where):
 
 
 def test_cells(tmp_path):
-    wanted = results(tmp_path, "jax")
+    wanted = recording.recorded() or results(tmp_path, "jax")
     found = results(tmp_path, "fungrad", "-m", "fungrad.compat.jax")
     assert found.keys() == wanted.keys()
     assert len(wanted) >= 100
@@ -61,6 +63,15 @@ def test_cells(tmp_path):
         except AssertionError as error:
             failed.append(f"{error}\n{found[name] if isinstance(found[name], str) else ''}")
     assert not failed, "\n".join(failed)
+
+
+def test_results_are_recorded_as_jax_gives_them(tmp_path):
+    """Of one part: all of them take two minutes, which another version of JAX or other cells have to take."""
+    given = results(tmp_path, "jax", parts=["weakness"])
+    found = recording.from_json(json.loads(json.dumps(recording.as_json(given))))
+    check(found, given, "as JSON")
+    if (kept := recording.recorded()) is not None:
+        check({name: kept[name] for name in given}, given, "recorded")
 
 
 def test_names_are_those_of_jax():

@@ -9,6 +9,8 @@ import warnings
 import jax
 import numpy as np
 
+from tests.peers.jax_cells import recording
+
 
 def plain(x):
     """Return a result with arrays as NumPy's, and what is a list or dict as such."""
@@ -33,10 +35,14 @@ def run(module):
     return found
 
 
-if __name__ == "__main__":
+PARTS = ("arguments", "arrays", "transforms", "libraries", "weakness")
+
+if __name__ == "__main__" and sys.argv[1] == "--record":
+    recording.record(sys.argv[2])
+elif __name__ == "__main__":
     warnings.simplefilter("ignore")
     results = {}
-    for part in ("arguments", "arrays", "transforms", "libraries", "weakness"):
+    for part in sys.argv[2:] or PARTS:
         module = importlib.import_module(f"tests.peers.jax_cells.{part}")
         results.update({f"{part}.{name}": x for name, x in run(module).items()})
     with open(sys.argv[1], "wb") as file:
