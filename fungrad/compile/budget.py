@@ -9,6 +9,8 @@ FIRST = 0.03
 """About how many seconds of a processor compiling takes, of however short a program, and"""
 PER_LINE = 7e-4
 """how many more it takes for each line of the program."""
+LOADING = 0.1
+"""Seconds that the first of a process takes beyond that: the compiler is imported, and the runtime made or read."""
 LOCKED = 0.6
 """About how much of that it holds Python's lock, for which the program waits."""
 PATIENCE, PATIENCE_OF_JIT = 0.5, 0.1
@@ -17,7 +19,7 @@ SHARE, SHARE_OF_ONE = 0.5, 0.25
 """How much of the time that the process has run compiling may take; where there is but one processor."""
 AT_ONCE = 0.25
 """Seconds that it may take beyond that."""
-SHARE_OF_LOCK = 0.03
+SHARE_OF_LOCK = 0.02
 """Share of the process's time for which unjitted programs' compilation may hold Python's lock."""
 SLOWEST, FASTEST = 8.0, 0.125
 """How many times longer, and shorter, than estimated it is taken to last, at most."""
@@ -37,6 +39,8 @@ class Budget:
         self.spent = 0.0
         self.locked = 0.0
         """Seconds of `spent` in which Python's lock was held."""
+        self.loaded = False
+        """Whether the compiler has been imported for an earlier program."""
         self.pace = 1.0
         """How many times longer than estimated compiling has lasted lately."""
         alone = (os.cpu_count() or 1) == 1
@@ -46,7 +50,7 @@ class Budget:
 
     def cost(self, lines: int) -> float:
         """Return about how many seconds it takes to compile a program of so many lines."""
-        return self.pace * (FIRST + PER_LINE * lines)
+        return self.pace * (FIRST + PER_LINE * lines) + self._loading
 
     def is_repaid(self, seconds: float, lines: int, jitted: bool = True) -> bool:
         """Whether a program is worth compiling, for which kernels would have spared `seconds` so far."""
@@ -67,10 +71,20 @@ class Budget:
 
     def took(self, seconds: float, lines: int, locked: float = 0.0) -> None:
         """Note how long compiling a program has taken, and for how long of that Python's lock was held."""
+        ratio = (seconds - self._loading) / (FIRST + PER_LINE * lines)
         self.spent += seconds
         self.locked += locked
-        ratio = seconds / (FIRST + PER_LINE * lines)
+        self.loaded = True
         self.pace += MEMORY * (min(max(ratio, FASTEST), SLOWEST) - self.pace)
+
+    def looked(self, seconds: float) -> None:
+        """Note how long it took to find out that a program is on disk, or not worth compiling."""
+        self.spent += seconds
+        self.locked += seconds
+
+    @property
+    def _loading(self) -> float:
+        return 0.0 if self.loaded else LOADING
 
 
 BUDGET = Budget()

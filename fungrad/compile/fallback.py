@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 
 from fungrad.core.float_warnings import float_modes, modes_that_call, usual_modes
@@ -38,3 +41,13 @@ def _rerun(kind: str, flag: int) -> None:
 borrow(float_modes, usual_modes, lambda: np.geterrcall() is _rerun)
 RERUN_MODES = modes_that_call(_rerun)
 """Error modes of NumPy's functions between kernels: a warning leads to a rerun."""
+
+
+def in_order(arguments: Iterable[Any]) -> bool:
+    """Whether arrays lie in C order."""
+    return all(np.ndim(x) < 2 or x.flags.c_contiguous for x in arguments)
+
+
+def layout(arguments: Iterable[Any]) -> tuple[Any, ...]:
+    """Return how arrays, whose shapes are known, lie in memory."""
+    return tuple([getattr(x, "strides", None) for x in arguments])

@@ -28,6 +28,8 @@ from fungrad.compile.fallback import (
     Refused,
     Rerun,
     Unfit,
+    in_order,
+    layout,
 )
 from fungrad.compile.interrupts import keeping_interrupts
 from fungrad.core.config import compilation
@@ -53,8 +55,7 @@ GLANCE = 1e-3
 BREAK = 1e-4
 """Seconds that a jitted program pauses per call while its kernels are being made.
 
-Without that, Python has the compiling thread wait 5 ms each time it comes back from LLVM, and compiling takes several
-times as long. The program loses no more by the pauses, and has its kernels sooner.
+Else Python has the compiling thread wait 5 ms each time it comes back from LLVM, and kernels come several times later.
 """
 LOOKING = 0.05
 """Time to look whether kernels are on disk, as a part of that to make them."""
@@ -95,19 +96,8 @@ def rounds(n: int | None = None) -> Iterable[Any]:
     return itertools.repeat(None) if n is None else range(n)
 
 
-def _ignores_underflow() -> bool:
-    """Whether nothing is to be done about an underflow, which kernels do not notice."""
+def _ignores_underflow() -> bool:  # kernels do not notice it
     return np.geterr()["under"] == "ignore"
-
-
-def _in_order(arguments: Iterable[Any]) -> bool:
-    """Whether arrays lie in C order."""
-    return all(np.ndim(x) < 2 or x.flags.c_contiguous for x in arguments)
-
-
-def _layout(arguments: Iterable[Any]) -> tuple[Any, ...]:
-    """Return how arrays, whose shapes are known, lie in memory."""
-    return tuple([getattr(x, "strides", None) for x in arguments])
 
 
 class Tier:
@@ -149,6 +139,8 @@ class Tier:
         """The seconds in calls after which kernels are asked for next."""
         self.taken = 0.0
         """The seconds for which kernels were asked for."""
+        self.left = 0.0
+        """How many more the call was about to take that asked for them."""
         self.lines = 0
         """Of the program that calls NumPy's functions, if it is known."""
         self.loops = True
@@ -227,7 +219,7 @@ class Tier:
     def _by_library(self, library: Function, arguments: Sequence[Any], usual: bool) -> list[Any]:
         """Run the program by NumPy's functions, in blocks if there are any and the modes are the `usual`."""
         blocks = self.blocks
-        if blocks is None or not usual or not _in_order(arguments):
+        if blocks is None or not usual or not in_order(arguments):
             return library(*arguments)
         before = float_modes.get()
         float_modes.set(RERUN_MODES)
@@ -256,11 +248,15 @@ class Tier:
         """
         if self._asked is BACKGROUND.process or not (self.recall or self._is_repaid(seconds)):
             return
-        cost = self.cost + BACKGROUND.cost
-        if BUDGET.allows(cost, self.jitted or left > SURE * cost):
+        self.left = left
+        if self._is_allowed(self.cost + BACKGROUND.cost):
             self.taken = seconds
             self._asked = BACKGROUND.process  # first: the answer may be that it is not worth it
             BACKGROUND.add(self)  # by two threads at once, it does no harm
+
+    def _is_allowed(self, cost: float) -> bool:
+        """Whether that may take so many seconds now."""
+        return BUDGET.allows(cost, self.jitted or self.left > SURE * cost)
 
     def _is_repaid(self, seconds: float) -> bool:
         """Whether kernels pay for NumPy's functions that take so long."""
@@ -293,24 +289,30 @@ class Tier:
 
     def compile_in_background(self) -> None:
         """Make the function with kernels, if they are on disk or that still pays once the gain is known."""
-        if self.recall is not None and BUDGET.limited:
-            self.compile(make=False)
-            if self.make is None:
-                return
-            if not self._is_repaid(self.taken):
-                self._asked = None
-                return
-        if self.share is not None and BUDGET.limited:
-            self.gain, self.share = self.share(), None
-            if not self._is_repaid(self.taken):
-                self._asked = None
-                return
         before, helped = time.thread_time(), BACKGROUND.helped
+        if BUDGET.limited and not self._still_pays():
+            BUDGET.looked(time.thread_time() - before)
+            return
         try:
             self.compile()
         finally:
             locked = time.thread_time() - before
             BUDGET.took(locked + BACKGROUND.helped - helped, self.lines, locked)
+
+    def _still_pays(self) -> bool:
+        """Whether kernels are yet to be made: they are not on disk, and worth it now that more is known."""
+        if self.recall is None and self.share is None:
+            return True
+        if self.recall is not None:
+            self.compile(make=False)
+            if self.make is None:
+                return False
+        if self.share is not None and self._is_repaid(self.taken):
+            self.gain, self.share = self.share(), None
+        if self._is_repaid(self.taken) and self._is_allowed(self.cost):
+            return True
+        self._asked = None
+        return False
 
     def rounds(self, n: int | None = None) -> Iterable[Any]:
         """Return the rounds of a loop of the program; see `rounds`."""
@@ -344,7 +346,7 @@ class Tier:
     def compile(self, wait: bool = False, make: bool = True) -> None:
         """Load the function with kernels, or `make` it; if another thread does, `wait` for it or let it."""
         process, lock = self._making
-        if process is not BACKGROUND.process:  # forked: whoever held the lock has stayed behind
+        if process is not BACKGROUND.process:  # forked: who held the lock has stayed behind
             self._making = _, lock = BACKGROUND.process, threading.Lock()
         if not lock.acquire(blocking=wait):
             return
@@ -371,14 +373,14 @@ class Tier:
 
     def _is_unfit(self, arguments: Sequence[Any]) -> bool:
         """Whether it is known that kernels do not take arguments that lie like that."""
-        return bool(self.unfit) and _layout(arguments) in self.unfit
+        return bool(self.unfit) and layout(arguments) in self.unfit
 
     def _failed(self, why: BaseException, arguments: Sequence[Any]) -> None:
         """Take note that kernels have not given the results."""
-        if isinstance(why, Unfit) and not _in_order(arguments):
+        if isinstance(why, Unfit) and not in_order(arguments):
             if len(self.unfit) >= LAYOUTS:
                 self.unfit.clear()
-            self.unfit.add(_layout(arguments))
+            self.unfit.add(layout(arguments))
             return
         if isinstance(why, Elsewhere):
             return

@@ -13,7 +13,16 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad.compile import background, budget, tiers
 from fungrad.compile.background import BACKGROUND, NICE
-from fungrad.compile.budget import AT_ONCE, FIRST, PATIENCE, PATIENCE_OF_JIT, PER_LINE, Budget
+from fungrad.compile.budget import (
+    AT_ONCE,
+    FIRST,
+    LOADING,
+    PATIENCE,
+    PATIENCE_OF_JIT,
+    PER_LINE,
+    Budget,
+)
+from fungrad.compile.fallback import NotKept
 from fungrad.compile.targets import host, host_kernels
 from fungrad.compile.worth import share
 from fungrad.core.config import compilation
@@ -46,6 +55,8 @@ def test_compiling_takes_a_share_of_the_time_of_the_process(clock):
 
 def test_what_compiling_costs_follows_what_it_has_cost(clock):
     found = Budget()
+    assert found.cost(100) == pytest.approx(FIRST + 100 * PER_LINE + LOADING)
+    found.took(LOADING + FIRST + 100 * PER_LINE, 100)  # the first of a process, as expected
     assert found.cost(100) == pytest.approx(FIRST + 100 * PER_LINE)
     for _ in range(30):
         found.took(3 * (FIRST + 100 * PER_LINE), 100)
@@ -67,8 +78,9 @@ def test_one_processor_gives_a_smaller_share(monkeypatch):
 
 @pytest.fixture
 def limited(monkeypatch):
-    """A budget that is new, and what asks for kernels meanwhile; none are on disk."""
+    """A budget of which nothing is taken, and what asks for kernels meanwhile; none are on disk."""
     asked, fresh = [], Budget()
+    fresh.loaded = True
 
     def add(tier):
         if not looks_on_disk(tier):
@@ -179,7 +191,7 @@ def test_what_is_not_worth_it_is_left_with_numpy(limited, monkeypatch):
     assert tier.native is None
     assert tier.make is not None
     assert tier.gain < 0.2
-    assert fresh.spent == 0.0
+    assert fresh.spent == fresh.locked > 0.0  # to look took a while
 
 
 @needs_compiler
@@ -285,6 +297,27 @@ while "it has kernels" not in f.lower(x).decisions:
     BACKGROUND.wait()
 print(*sys.modules)
 """
+
+
+def test_programs_that_are_not_on_disk_are_made_within_the_budget(clock, monkeypatch):
+    """To look there is cheap, and is allowed sooner."""
+    found, made = Budget(), []
+
+    def recall():
+        raise NotKept
+
+    monkeypatch.setattr(tiers, "BUDGET", found)
+    for jitted in (False, True):
+        tier = tiers.Tier(lambda: made.append(1), None, jitted, recall)
+        tier.lines, tier.taken = 100, 1e9
+        tier.compile_in_background()
+        assert made == [1] * jitted
+        assert (tier.make is None, tier.recall) == (jitted, None)
+    clock[0] += 1.1 * budget.LOCKED * found.cost(100) / budget.SHARE_OF_LOCK
+    tier = tiers.Tier(lambda: made.append(1), None, False, recall)
+    tier.lines, tier.taken = 100, 1e9
+    tier.compile_in_background()
+    assert made == [1, 1]
 
 
 @needs_compiler
