@@ -1,9 +1,11 @@
-"""PolyBench's kernels as a user of NumPy writes them, under `jit` and `jit(grad)`, beside JAX written by hand.
+"""PolyBench's kernels as a user of NumPy writes them, under `jit` and `jit(grad)`, beside JAX written by hand, and numba.
 
-    python -m benchmarks.polybench [names...] [--size 32] [--slices] [--rounds 3] [--limit 60] [--out TABLE.md] [--json PATH]
+    python -m benchmarks.polybench [names...] [--suite applications] [--size 32] [--slices] [--rounds 3] [--limit 60]
+                                   [--out TABLE.md] [--json PATH]
 
 The kernels are those of `tests/reading/polybench`: loops over elements, or with `--slices` their forms with slices. What JAX
-runs is in `polybench_jax.py`: the same, vectorised as a user of JAX would. Each measurement is a process of its own, whose
+runs is in `polybench_jax.py`: the same, vectorised as a user of JAX would. The applications are those of `benchmarks/loops`, nine
+of which are in `by_jax.py` there. `njit` of numba runs the same source, if NUMBA_VENV names a virtual environment that has it. Each measurement is a process of its own, whose
 imports and first small program are not counted; the ways take turns, and of the rounds the median counts. A process that
 takes longer than `--limit` seconds, fails, or answers other than NumPy does, shows as "-", with the reason below the table.
 """
@@ -11,6 +13,7 @@ takes longer than `--limit` seconds, fails, or answers other than NumPy does, sh
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 import json
 import os
@@ -27,6 +30,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.loops import APPLICATIONS
 from benchmarks.report import duration, times
 from benchmarks.tables import markdown
 from benchmarks.timing import Effort, time_interleaved
@@ -36,7 +40,11 @@ from tests.reading.polybench.checking import error_of_gradient
 from tests.reading.polybench.table import Kernel
 
 PLAIN, JIT, GRAD, JAX_JIT, JAX_GRAD = "plain", "jit", "grad", "JAX jit", "JAX grad"
-WAYS = PLAIN, JIT, GRAD, JAX_JIT, JAX_GRAD
+NUMBA = "numba"
+WAYS = PLAIN, JIT, GRAD, JAX_JIT, JAX_GRAD, NUMBA
+SUITES = {"polybench": KERNELS, "applications": APPLICATIONS}
+BY_HAND = "benchmarks.polybench_jax", "benchmarks.loops.by_jax"
+"""Modules of what JAX runs."""
 SIZE, ROUNDS, LIMIT = 32, 3, 60.0
 EFFORT = Effort(rounds=11, budget_seconds=5.0)
 PRECISION, PRECISION_OF_GRADIENT = 1e-9, 1e-6
@@ -44,10 +52,11 @@ PRECISION, PRECISION_OF_GRADIENT = 1e-9, 1e-6
 COLUMNS = (
     *((PLAIN, "steady"), (JIT, "first"), (JIT, "steady"), (GRAD, "first"), (GRAD, "steady")),
     *((JAX_JIT, "first"), (JAX_JIT, "steady"), (JAX_GRAD, "first"), (JAX_GRAD, "steady")),
+    *((NUMBA, "first"), (NUMBA, "steady")),
 )
 RATIOS = (
     *((PLAIN, JIT, "steady"), (JAX_JIT, JIT, "steady"), (JAX_GRAD, GRAD, "steady")),
-    *((JAX_JIT, JIT, "first"), (JAX_GRAD, GRAD, "first")),
+    *((JAX_JIT, JIT, "first"), (JAX_GRAD, GRAD, "first"), (NUMBA, JIT, "steady")),
 )
 """Ways, the second of which divides the first, and by which time."""
 
@@ -82,6 +91,10 @@ class Wrong(Exception):
     """Raised when an answer is not NumPy's."""
 
 
+class LeftOut(Exception):
+    """Raised where a way is not measured."""
+
+
 def weighted(function: Callable[..., Any], weights: np.ndarray) -> Callable[..., Any]:
     """Return a loss: the sum of a kernel's elements, with weights."""
 
@@ -106,6 +119,10 @@ def call_by(
     """Return the call that a way measures. Its library has been imported, and has run a small program."""
     if way == PLAIN:
         return partial(function, *arguments)
+    if way == NUMBA:
+        import numba
+
+        return partial(numba.njit(function), *arguments)
     if way in (JIT, GRAD):
         import fungrad as fg
 
@@ -116,10 +133,12 @@ def call_by(
     from benchmarks import peers
 
     jax = peers.load_jax(Setting())
-    from benchmarks import polybench_jax
-
     jax.jit(jax.grad(small))(np.ones(3)).block_until_ready()
-    function = getattr(polybench_jax, kernel.function.__name__)
+    name = kernel.function.__name__
+    versions = [x for m in BY_HAND if (x := getattr(importlib.import_module(m), name, None))]
+    if not versions:
+        raise LeftOut("there is no version by hand")
+    function = versions[0]
     if way == JAX_GRAD:
         function = jax.grad(weighted(function, weights), kernel.differentiated)
     own = [x if i in kernel.static else jax.numpy.asarray(x) for i, x in enumerate(arguments)]
@@ -148,7 +167,7 @@ def check(
 
 def run(name: str, way: str, size: int, slices: bool) -> Iterator[dict[str, float]]:
     """Measure a kernel by one way, in this process; yield each time as soon as it is known."""
-    (kernel,) = [kernel for kernel in KERNELS if kernel.name == name]
+    (kernel,) = [x for suite in SUITES.values() for x in suite if x.name == name]
     function = kernel.slices if slices and kernel.slices else kernel.function
     arguments = kernel.make_generic(size, np.random.default_rng(0))
     shape = (kernel.slices or kernel.function)(*arguments).shape
@@ -176,7 +195,10 @@ def in_a_process(
 ) -> tuple[dict[str, float], str | None]:
     """Measure a kernel by one way in a process of its own; return the times, and why there are no more."""
     threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    command = [sys.executable, "-m", "benchmarks.polybench", "--run", name, way, str(size)]
+    python = sys.executable
+    if way == NUMBA:
+        python = str(Path(os.environ["NUMBA_VENV"]) / "bin" / "python")
+    command = [python, "-m", "benchmarks.polybench", "--run", name, way, str(size)]
     try:
         done = subprocess.run(
             [*command, *(["--slices"] if slices else [])],
@@ -206,6 +228,8 @@ def measured(name: str, options: argparse.Namespace) -> Measured:
     result = Measured()
     if importlib.util.find_spec("jax") is None:
         result.failures = dict.fromkeys((JAX_JIT, JAX_GRAD), "jax is not installed")
+    if "NUMBA_VENV" not in os.environ:
+        result.failures[NUMBA] = "NUMBA_VENV is not set"
     for _ in range(options.rounds):
         for way in WAYS:
             if way in result.failures:
@@ -234,8 +258,9 @@ def table(results: dict[str, Measured], options: argparse.Namespace) -> str:
     heads = [way if what == "steady" else f"{way}, first" for way, what in COLUMNS]
     titles = [f"{a} / {b}{', first' * (what == 'first')}" for a, b, what in RATIOS]
     form = "slices" if options.slices else "loops over elements"
+    title = "Applications" if options.suite == "applications" else f"PolyBench's kernels, {form}"
     parts = [
-        f"PolyBench's kernels, {form}, N = {options.size}\n",
+        f"{title}, N = {options.size}\n",
         markdown(["kernel", *heads], seconds),
         markdown(["kernel", *titles], [*ratios, ["mean", *means(results)]]),
     ]
@@ -258,6 +283,7 @@ def parsed() -> argparse.Namespace:
     """Return what the command line says."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="kernels, or how their names begin (all)")
+    parser.add_argument("--suite", choices=SUITES, default="polybench", help="what is measured")
     parser.add_argument("--size", type=int, default=SIZE, help="N: all sizes follow from it")
     parser.add_argument("--slices", action="store_true", help="measure the forms with slices")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
@@ -279,7 +305,7 @@ def main() -> None:
             print(json.dumps(line), flush=True)
         return
     results: dict[str, Measured] = {}
-    for kernel in KERNELS:
+    for kernel in SUITES[options.suite]:
         if not options.names or kernel.name.startswith(tuple(options.names)):
             results[kernel.name] = measured(kernel.name, options)
             print(f"{kernel.name} is measured", file=sys.stderr, flush=True)

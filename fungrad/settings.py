@@ -28,6 +28,7 @@ from fungrad.core.config import (
 from fungrad.core.glossary import COMMON
 from fungrad.device import find_device
 from fungrad.leaks import checking_leaks
+from fungrad.limits import memory_limit
 from fungrad.numpy.names import tell_missing
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "failures",
     "inexact_algebra",
     "log_compiles",
+    "memory_limit",
     "out_of_bounds",
     "promotion",
     "reading",
@@ -65,6 +67,7 @@ _FIELDS = {
     "debug_key_reuse": "key_reuse_checked",
     "threefry_partitionable": "threefry_partitionable",
     "inexact_algebra": "inexact_algebra",
+    "memory_limit": "memory_limit",
     "promotion": "promotion",
     "enable_x64": "enable_x64",
     "out_of_bounds": "out_of_bounds",
@@ -112,6 +115,8 @@ class Config:
             value = None if value is None else find_device(value, "fungrad.config: default_device")
         elif field in CONVENTIONS:
             check_convention(field, value)
+        elif field == "memory_limit":
+            memory_limit(value)  # checks it
         elif not isinstance(value, bool):
             raise TypeError(f"fungrad.config: {name} is True or False, not {value!r}")
         process_settings.set(field, value)

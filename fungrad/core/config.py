@@ -105,6 +105,9 @@ class Settings:
     inexact_algebra: bool = False
     """Whether `jit` rewrites programs by rules that change rounding."""
 
+    memory_limit: int | None = None
+    """Most bytes that the gradient of a loop keeps of its steps; half of the memory, if that is None."""
+
     promotion: str = "numpy"
     """The rules of promotion for operands of several dtypes: "numpy" or "jax"."""
 
@@ -138,7 +141,7 @@ class Settings:
         """Whether functions of plain arrays differ from NumPy's."""
         unusual = (
             self.key_reuse_checked, self.dependence_checked,
-            not self.threefry_partitionable, self.inexact_algebra,
+            not self.threefry_partitionable, self.inexact_algebra, self.memory_limit,
         )  # fmt: skip
         others = (self.dtypes, self.clamps, self.soft) if self.unlike_numpy else ()
         self.programs = (*unusual, *others) if any((*unusual, others)) else ()

@@ -10,10 +10,14 @@ NDIM = {"A": 2, "B": 2, "x": 1, "y": 1}
 
 
 class Nest:
-    """The text of one program; all arrays have axes of the length `size`."""
+    """The text of one program; all arrays have axes of the length `size`.
 
-    def __init__(self, seed):
+    With `wide`, bounds may be variables of outer loops, loops may have one round or none, and there are windows and branches.
+    """
+
+    def __init__(self, seed, wide=False):
         self.random = random.Random(seed)
+        self.wide = wide
         self.rounds = self.random.choice([11, 13])
         self.size = self.rounds + 8
         body = self.block([], "    ", self.random.choice([1, 2, 3]))
@@ -61,13 +65,45 @@ class Nest:
                 span = f"{first}, {first + n - self.random.choice([0, 1])}, {step}"
                 if self.random.random() < 0.15:
                     span = f"{first + n - 1}, {first - 1}, -{step}"
+                if self.wide:
+                    span = self.other_span(names) or span
                 lines.append(f"{indent}for {v} in range({span}):\n")
                 lines += self.block([*names, v], f"{indent}    ", depth - 1)
             else:
                 lines.append(f"{indent}{self.statement(names)}\n")
         return lines
 
+    def other_span(self, names):
+        """Return bounds of which one is a variable, or of one round or none; None for the usual ones."""
+        chance = self.random.random()
+        if chance < 0.1:
+            return self.random.choice(["3, 3", "4, 2", "3, 4", "5, 6, 2"])
+        if not names or chance > 0.6:
+            return None
+        v, last = self.random.choice(names), self.rounds + 2
+        return self.random.choice(
+            [f"2, {v}", f"{v}, {last}", f"{v} + 1, {last}", f"2, {v} + 1", f"{v} - 1, 1, -1"]
+        )
+
+    def other_statement(self, names):
+        """Return a statement with a window or a branch, or one of min and max."""
+        v, target = self.random.choice(names), self.element(names)
+        value = self.expression(names, False)
+        return self.random.choice(
+            [
+                f"x[{v} - 1:{v} + 2] += 0.1 * y[{v} - 2:{v} + 1]",
+                f"A[{v}, {v} - 1:{v} + 1] = 0.4 * B[{v} - 1, {v}:{v} + 2]",
+                f"{target} = 0.2 * np.sum(B[{v} - 1:{v} + 1, 2:4]) + 0.5 * {target}",
+                f"if {value} > 1.0: {target} -= 0.2 * {value}",
+                f"{target} = max({target}, 0.4 * {value})",
+                f"{target} = np.minimum(1.5, {value})",
+                f"{target}, s = 0.5 * {target} + 0.1 * s, 0.3 * {target}",
+            ]
+        )
+
     def statement(self, names):
+        if self.wide and names and self.random.random() < 0.2:
+            return self.other_statement(names)
         parts = self.random.random() < 0.25
         if self.random.random() < 0.12:
             return f"s = {self.random.choice(['s + ', ''])}{self.expression(names, False)}"
@@ -84,6 +120,7 @@ class Nest:
         exec(compile(self.text, name, "exec"), names)
         return names["f"]
 
-    def arguments(self, seed):
+    def arguments(self, seed, dtype=float):
         rng = np.random.default_rng(seed)
-        return [rng.uniform(0.5, 1.0, (self.size,) * ndim) for ndim in NDIM.values()]
+        arrays = [rng.uniform(0.5, 1.0, (self.size,) * ndim) for ndim in NDIM.values()]
+        return [x.astype(dtype) for x in arrays]

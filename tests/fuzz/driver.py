@@ -33,6 +33,7 @@ from tests.fuzz.campaign import Mismatch, ready_test, shrink
 CAMPAIGNS = [
     "programs",
     "in_place",
+    "loops",
     "transforms",
     "native",
     "stress",

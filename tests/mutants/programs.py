@@ -30,6 +30,22 @@ MUTANTS = (
         ("tests/control/test_control_flow.py::test_choices_by_hand",),
     ),
     Mutant(
+        "memory-limit-ignored",
+        "fungrad/programs/loops/parts.py",
+        "    if taken <= limit or length < 4:\n",
+        "    if taken <= limit * 100 or length < 4:\n",
+        "a loop keeps a hundred times the memory that it may",
+        ("tests/control/test_scan_memory.py::test_a_limit_is_kept",),
+    ),
+    Mutant(
+        "memory-limit-of-another-program",
+        "fungrad/core/config.py",
+        "self.inexact_algebra, self.memory_limit,\n",
+        "self.inexact_algebra,\n",
+        "a program that was made without a limit runs within one",
+        ("tests/control/test_scan_memory.py::test_a_limit_is_kept",),
+    ),
+    Mutant(
         "versions-kept",
         "fungrad/programs/loops/steps.py",
         "    return alone if 2 * length * apart <= whole else again\n",

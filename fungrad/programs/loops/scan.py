@@ -29,7 +29,7 @@ from fungrad.programs.analysis import (
 from fungrad.programs.closing import Pruned, Values, batched_program, shared
 from fungrad.programs.effects import given_effects, quiet, returning_effects
 from fungrad.programs.loops.alone import compiled_loop, step_of
-from fungrad.programs.loops.steps import Kinds, Parts, Versioned, split_step, transposed_step
+from fungrad.programs.loops.steps import Kinds, Parts, Split, Versioned, split_step, transposed_step
 from fungrad.programs.pushing import (
     Moved,
     Pushed,
@@ -48,6 +48,8 @@ SHORT = 128
 Each step counts `PER_STEP` more.
 """
 PER_STEP = 4
+LITTLE = 1 << 16
+"""Bytes that the steps of a loop may always take for its derivative."""
 
 
 @primitive
@@ -148,6 +150,13 @@ class Scan(Pushing, Collecting, Versioned):
     def push_apart(
         self, operands: Values, tangents: Values, known: Values | None, moved: Moved
     ) -> Pushed:
+        taken = self._bytes_kept(*moved) if known is None and not self.effect else 0
+        if self.length * taken > LITTLE:
+            from fungrad.programs.loops.parts import moved_in_parts
+
+            pushed = moved_in_parts(self, operands, tangents, moved, taken)
+            if pushed is not None:
+                return pushed
         parts = self._forward(operands, known, *moved)
         return parts.results, self._derivative(tangents, parts, *moved)
 
@@ -166,6 +175,18 @@ class Scan(Pushing, Collecting, Versioned):
             return placed(loop(*[values[i] for i in taken]), given, len(given))
 
         return through(run, paths, order, moving, alive)
+
+    def _split(self, moving: list[int], alive: list[int]) -> Split | None:
+        return split_step(self.body, moving, alive, self.counts, self.length, self.versions)
+
+    def _bytes_kept(self, moving: list[int], alive: list[int]) -> int:
+        """Return how many bytes a derivative keeps of each step."""
+        split = self._split(moving, alive) if self.length else None
+        if split is not None:
+            return sum(
+                t.nbytes for t in split.body.expr.output_types[len(self.body.expr.outputs) :]
+            )
+        return sum(t.nbytes for t in self.body.expr.input_types[self._carries])
 
     def _forward(
         self, operands: Values, known: Values | None, moving: list[int], alive: list[int]
