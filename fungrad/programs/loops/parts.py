@@ -12,7 +12,7 @@ import functools
 import math
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fungrad.compile.lower import Program
 from fungrad.core.config import settings
@@ -24,9 +24,6 @@ from fungrad.primitives.slices import slice_axis
 from fungrad.programs.closing import Values, memoized
 from fungrad.programs.pushing import Moved, Pushed
 from fungrad.rewrite.linearize import or_zeros
-
-if TYPE_CHECKING:
-    from fungrad.programs.loops.scan import Scan
 
 SHARE = 0.5
 """The share of the machine's memory that a loop's steps may take."""
@@ -62,7 +59,7 @@ def number_of_parts(length: int, of_carry: int, of_step: int) -> int | None:
 
 
 def pushed_in_parts(
-    loop: Scan, parts: int, operands: Values, tangents: Values, alive: Sequence[int]
+    loop: Any, parts: int, operands: Values, tangents: Values, alive: Sequence[int]
 ) -> Pushed:
     """Return the results of a loop in so many parts and a rest, and tangents of the results `alive`."""
     size, rest = divmod(loop.length, parts)
@@ -111,7 +108,7 @@ def _joined(x: Any) -> Any:
 
 
 @memoized
-def over_parts(loop: Scan, parts: int, size: int) -> Scan:
+def over_parts(loop: Any, parts: int, size: int) -> Any:
     """Return the loop over parts of so many steps."""
     inner = loop.replaced(length=size)
     c, k = loop.counts
@@ -124,7 +121,7 @@ def over_parts(loop: Scan, parts: int, size: int) -> Scan:
 
 
 def moved_in_parts(
-    loop: Scan, operands: Values, tangents: Values, moved: Moved, of_step: int
+    loop: Any, operands: Values, tangents: Values, moved: Moved, of_step: int
 ) -> Pushed | None:
     """Return the pushed loop in parts; None if all its steps may be kept."""
     c, k = loop.counts
