@@ -30,6 +30,8 @@ class Scope:
 
     def __init__(self, nodes: Sequence[ast.AST], function: FunctionType) -> None:
         self.own = frozenset(_bound(nodes))
+        calls = [node.func for node in nodes if type(node) is ast.Call]
+        self._called = [function for function in calls if type(function) is ast.Attribute]
         code = function.__code__
         cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
         self._free = dict(cells)
@@ -46,9 +48,10 @@ class Scope:
 
     @functools.cached_property
     def special_methods(self) -> frozenset[str]:
-        """Names of special methods to read, of the classes that the function knows by global or free names."""
+        """Names of special methods to read, of the classes that the function knows by name, or calls as attributes."""
         free = [self._named(name) for name in self._free]
-        return special_methods([*self._globals.values(), *free])
+        called = [self.object_of(function) for function in self._called]
+        return special_methods([*self._globals.values(), *free, *called])
 
     def object_of(self, node: ast.expr) -> Any:
         """Return the object that a name, or an attribute of a module or class, stands for now; else `UNKNOWN`."""

@@ -104,3 +104,15 @@ def test_plain_polynomials_stay_numpys():
     p = Polynomial(C)
     f = lambda x: x * (p * p)(2.0)
     assert fg.grad(f)(1.0) == (p * p)(2.0)
+
+
+def test_operators_of_a_class_that_is_called_as_an_attribute():
+    def product(a):
+        return (np.polynomial.Polynomial([1.0, 2.0]) * a[0])(a[1])
+
+    def number_first(a):
+        return (a[0] * np.polynomial.Polynomial([1.0, 2.0]))(a[1])
+
+    for f in (product, number_first):
+        np.testing.assert_allclose(fg.grad(f)(np.array([1.0, 2.0])), [5.0, 2.0])
+        np.testing.assert_allclose(fg.jit(fg.grad(f))(np.array([1.0, 2.0])), [5.0, 2.0])

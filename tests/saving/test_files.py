@@ -57,7 +57,7 @@ def test_containers_that_cannot_be_saved():
     cls = type("Local", (Opaque,), {})
     fg.tree_util.register_pytree_node(cls, lambda n: ((n.x,), Opaque), lambda _, c: cls(*c))
     data = fg.export(lambda n: n.x)(cls(X)).serialize()
-    with pytest.raises(fg.ExportError, match=r"Opaque.* pass it in types="):
+    with pytest.raises(fg.ExportError, match=r"Opaque.* pass types="):
         fg.load(data)
     other = type("Other", (Opaque,), {})
     static = Opaque(1)
@@ -107,12 +107,12 @@ def test_every_cut_and_every_flipped_bit_is_found():
     data = fg.export(lambda x: np.sin(x) * np.arange(3.0))(X).serialize()
     rng = np.random.default_rng(0)
     for n in [0, 1, 100, len(data) - 1, *rng.integers(0, len(data), 20)]:
-        with pytest.raises(fg.ExportError, match=r"cut off|damaged"):
+        with pytest.raises(fg.ExportError, match=r"does not end as a program|damaged"):
             fg.load(data[:n])
     for i in rng.integers(0, len(data), 60):
         flipped = bytearray(data)
         flipped[i] ^= 1 << rng.integers(8)
-        with pytest.raises(fg.ExportError, match=r"the program (is|has)"):
+        with pytest.raises(fg.ExportError, match=r"the program (is|has|does)"):
             fg.load(bytes(flipped))
 
 
@@ -122,10 +122,12 @@ def test_other_files(tmp_path):
     with pytest.raises(fg.ExportError, match=r"is a program in format 2.* it reads format 1"):
         fg.load(newer)
     fg.training.save(tmp_path / "x", {"a": X})
-    with pytest.raises(fg.ExportError, match=r"x is no program of fungrad"):
+    with pytest.raises(fg.ExportError, match=r"x does not end as a program of fungrad"):
         fg.load(tmp_path / "x")
     (tmp_path / "f").write_bytes(data)
-    with pytest.raises(fg.training.CheckpointError, match="is no checkpoint of fungrad"):
+    with pytest.raises(
+        fg.training.CheckpointError, match="does not end as a checkpoint of fungrad"
+    ):
         fg.training.load(tmp_path / "f")
     with pytest.raises(FileNotFoundError):
         fg.load(tmp_path / "none")

@@ -257,7 +257,7 @@ def test_trees_of_arguments_and_results():
 def test_classes_of_trees_are_named_to_load():
     f = lambda s: Scaled(2 * s.x, s.unit)
     data = fg.export(f)(Scaled(X)).serialize()
-    with pytest.raises(fg.ExportError, match=r"holds .*Scaled.* pass it in types="):
+    with pytest.raises(fg.ExportError, match=r"holds .*Scaled.* pass types="):
         fg.load(data)
     g = fg.load(data, types=[Scaled])
     assert g(Scaled(X)).unit == "m"
