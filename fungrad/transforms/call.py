@@ -33,7 +33,6 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import (
     PYTHON_SCALARS,
     ArrayType,
-    Shape,
     array_type,
     float0,
     is_array,
@@ -195,16 +194,15 @@ def argument_types(
     kwargs: Mapping[str, Any],
     label: str,
     positions: Sequence[int] | None = None,
-    of_array: Callable[[Shape, np.dtype[Any]], Any] = array_type,
 ) -> list[ArrayType]:
     """Return the types of the leaves of arguments.
 
     Raises a TypeError that says which leaf it is that has none. The `positions` are those of `args` in
-    the user's call, if `args` are not all of it; `of_array` gives the type of an array.
+    the user's call, if `args` are not all of it.
     """
     try:
         types = [
-            of_array(x.shape, x.dtype) if type(x) is np.ndarray else type_of(x) for x in leaves
+            array_type(x.shape, x.dtype) if type(x) is np.ndarray else type_of(x) for x in leaves
         ]
         return narrowed_types(types, leaves) if settings.get().narrow else types
     except TypeError:
