@@ -15,6 +15,7 @@ from fungrad.core.types import is_array
 from fungrad.primitives.elementwise import Cast, logical_not
 from fungrad.programs.loops.cond import choose
 from fungrad.reading.forms import form
+from fungrad.reading.lists import Growth, packed
 from fungrad.reading.opened import closed, made_now, note_made, opened
 from fungrad.reading.outside import Body, Outside, change, recorded, unconditional
 from fungrad.reading.raising import check_not_raising
@@ -56,21 +57,22 @@ def branch(site: Site, test: Any, variables: dict[str, Any]) -> Any:
 
 def _recorded(site: Site, test: Any, variables: dict[str, Any], outside: Outside) -> Any:
     known = {name: variables[name] for name in site.names if name in variables}
-    if outside.lists:
-        raise NotRecorded("it appends to a list under a condition")
-    filled = Filled(site, known, outside)
+    filled, growth = Filled(site, known, outside), Growth(outside.lists, known)
     wanted = [name for name in site.stored if name not in site.temporary]
     if site.leaves and not site.placed.in_loop:
         wanted = []  # the function ends there
     if any(filled.place(slot) is not None for slot in outside.slots):
         raise NotRecorded("it writes to an array of an object, which it assigns anew")
-    ways = [_Way(site, part, filled, known, wanted, outside) for part in ("then", "else")]
+    made = (site, filled, known, wanted, outside, growth)
+    ways = [_Way(part, *made) for part in ("then", "else")]
     arrays, leaves = choose_between(test, ways[0], ways[1], filled.arrays)
     if ways[0].kind != ways[1].kind:  # one of them leaves the loop
         for way in ways:
             way.kind_is_result = True
         arrays, leaves = choose_between(test, ways[0], ways[1], filled.arrays)
-    kind, value, results = closed(together(ways[0].end, ways[1].end, leaves), note_made)
+    ended = together(ways[0].end, ways[1].end, leaves)
+    kind, value, results, appended = closed(ended, note_made)
+    growth.check_owned()
     last = results[len(wanted) :]
     del results[len(wanted) :]
     new = dict(zip(wanted, results, strict=True))
@@ -82,6 +84,8 @@ def _recorded(site: Site, test: Any, variables: dict[str, Any], outside: Outside
     filled.assign(arrays)  # last: nothing may fail after it
     for slot, x in zip(outside.slots, last, strict=True):
         slot.put(x)
+    for items, more in zip(outside.lists, appended, strict=True):
+        items.extend(more)
     if site.leaves:
         return EXIT(kind if ways[0].kind_is_result else ways[0].kind, value, {**variables, **new})
     return tuple([new.get(name, known.get(name, UNBOUND)) for name in site.assigned])
@@ -92,13 +96,15 @@ class _Way:
 
     def __init__(
         self,
-        site: Site,
         part: str,
+        site: Site,
         filled: Filled,
         known: dict[str, Any],
         wanted: Sequence[str],
         outside: Outside,
+        growth: Growth,
     ) -> None:
+        self._site, self._growth = site, growth
         self._form = form(site, part, tuple(known))
         self._filled, self._known, self._wanted = filled, known, wanted
         self._outside = outside
@@ -114,10 +120,15 @@ class _Way:
         if len(values) < len(slots):
             raise NotRecorded("it assigns an attribute or element that may have no value")
         held = self._filled.held(arrays)
-        with within_body(), self._filled.hidden(), held, body.tracing(values):
-            kind, value, after = self._form(**self._filled.given(self._known, arrays))
+        variables = self._filled.given(self._known, arrays)
+        grown = self._growth.tracing(variables)
+        with within_body(), self._filled.hidden(), held, grown as body.lists, body.tracing(values):
+            kind, value, after = self._form(**variables)
             last = body.values()
             value = opened(value, made_now)
+            appended = [x.items() for x in body.lists]
+            for x in (y for items in appended for y in items):  # it is not seen elsewhere
+                packed(x, self._site, after, [*zip(slots, last, strict=True)], arrays)
         results = []
         for name in self._wanted:
             x = after.get(name, UNBOUND)
@@ -126,7 +137,8 @@ class _Way:
         if type(kind) is Tracer:
             self.kind_is_result = True
         self.kind = None if type(kind) is Tracer else kind
-        leaves, self.end = apart((kind if self.kind_is_result else None, value, results))
+        kind = kind if self.kind_is_result else None
+        leaves, self.end = apart((kind, value, results, appended))
         return self._filled.ended(given, arrays), leaves
 
 

@@ -247,7 +247,7 @@ def holders(variables: Mapping[str, Any]) -> Iterator[tuple[Any, Any, Any]]:
         each = waiting.pop()
         yield each
         x = each[2].__self__ if type(each[2]) is MethodType else each[2]
-        if type(x) is Tracer or id(x) in seen:
+        if type(x) in (Tracer, Growing) or id(x) in seen:
             continue
         content = dict(enumerate(x)) if isinstance(x, tuple) else content_of(x)
         if content:
