@@ -39,6 +39,8 @@ class Expressions(Visitor):
         self.constants: dict[str, Any] = {}
         self.context: str | None = None
         self.in_loop = False  # one that Python runs, of what is being rewritten
+        self.generator: ast.AST | None = None  # one whose elements a function takes at once
+        self.neutral: int | None = None  # an element that changes nothing for that function
         self.caught: frozenset[str] = frozenset()  # errors that a `try` around waits for
         self.calls_only = False
         """Whether variables cannot be added: to a comprehension, or a function that looks at its own."""

@@ -22,6 +22,7 @@ from fungrad.reading.source import Definition
 from fungrad.reading.special import Operators
 from fungrad.reading.statements import Statements
 from fungrad.reading.targets import (
+    NEUTRAL,
     USING_UP,
     computes,
     is_linear_algebra,
@@ -116,7 +117,6 @@ class Rewriter(Statements):
         self.filled = filled
         self.strict = strict
         self.handed_on: frozenset[str] = frozenset()
-        self.generator: ast.AST | None = None  # one whose elements a function takes at once
         self.list_filled: ast.AST | None = None  # a list of arrays that are assigned to
         self.updated: ast.AST | None = None  # the target of an assignment such as ``x += y``
         self.shows = False  # whether what is written goes to a person: it asks for no values
@@ -187,6 +187,7 @@ class Rewriter(Statements):
         kept, self.shows = self.shows, self.shows or shows(node.func)
         if is_one_of(target, *USING_UP) and len(node.args) == 1 and not node.keywords:
             self.generator = node.args[0]
+            self.neutral = next((y for x, y in NEUTRAL if x is target), None)
         self.generic_visit(node)
         self.shows = kept
         if self.strict:

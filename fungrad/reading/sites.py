@@ -53,11 +53,11 @@ class Origin:
         return {place_of(x.node): x for x in _placed(body, self.code.co_name)}
 
     @functools.cached_property
-    def comprehensions(self) -> dict[tuple[str, int, int], Placed]:
-        """The comprehensions as the loops that they are, by their kind, line and column."""
+    def comprehensions(self) -> dict[tuple[str, int, int], Any]:
+        """The comprehensions as they are written, by their kind, line and column."""
         node, _ = definition_of(self.code, self.module)
         found = (x for x in walk(node) if isinstance(x, ast.ListComp | ast.GeneratorExp))
-        return {place_of(x): _comprehension(x, self.code.co_name) for x in found}
+        return {place_of(x): x for x in found}
 
     @functools.cached_property
     def filled(self) -> frozenset[str]:
@@ -135,11 +135,14 @@ def _placed(body: Sequence[ast.stmt], name: str) -> Iterator[Placed]:
                     waiting.append((each.body, None, in_loop))
 
 
-def _comprehension(node: ast.ListComp | ast.GeneratorExp, name: str) -> Placed:
-    """Return a comprehension as a loop that hands out its elements."""
+def _comprehension(node: ast.ListComp | ast.GeneratorExp, name: str, neutral: int | None) -> Placed:
+    """Return a comprehension as a loop that hands out its elements, and `neutral` for those left out."""
+    first, value = node.generators[0], node.elt
+    for test in reversed(first.ifs):
+        other = ast.copy_location(ast.Constant(neutral), test)
+        value = ast.copy_location(ast.IfExp(test, value, other), test)
     target = ast.copy_location(ast.Name(ELEMENT, ast.Store()), node.elt)
-    element = ast.copy_location(ast.Assign([target], node.elt), node.elt)
-    first = node.generators[0]
+    element = ast.copy_location(ast.Assign([target], value), node.elt)
     made = ast.For(first.target, first.iter, [element], [])
     return Placed(ast.copy_location(made, node), (), None, False, name, Live(()), frozenset())
 
@@ -161,10 +164,13 @@ class Site:
         The function.
     node
         The statement, which may be changed later.
+    neutral
+        Of a comprehension with conditions, an element that changes nothing for the function that takes all of them.
     """
 
-    def __init__(self, origin: Origin, node: Any) -> None:
+    def __init__(self, origin: Origin, node: Any, neutral: int | None = None) -> None:
         self.origin = origin
+        self.neutral = neutral
         self.place = place_of(node)
         self.key = (id(origin.code), *self.place)  # the same for all forms of it
         self.line = node.lineno
@@ -181,7 +187,8 @@ class Site:
     def placed(self) -> Placed:
         """The statement as it is written."""
         if self.is_list:
-            return self.origin.comprehensions[self.place]
+            node = self.origin.comprehensions[self.place]
+            return _comprehension(node, self.origin.code.co_name, self.neutral)
         return self.origin.placed[self.place]
 
     @functools.cached_property

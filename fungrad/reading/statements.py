@@ -74,12 +74,14 @@ class Statements(Expressions):
         first = node.generators[0]
         binds = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, ast.Lambda)
         inner = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
-        parts = walk(node.elt, first.target, first.iter)
-        may = len(node.generators) == 1 and not first.ifs and not first.is_async
+        neutral = self.neutral if node is self.generator else None
+        parts = walk(node.elt, first.target, first.iter, *first.ifs)
+        may = len(node.generators) == 1 and not first.is_async
+        may = may and (not first.ifs or neutral is not None)
         may = may and _plain_target(first.target) and not self.calls_only
         if not may or any(isinstance(x, (*binds, *inner)) for x in parts):
             return self._comprehension(node)
-        site = self.site(Site(self.origin, node))
+        site = self.site(Site(self.origin, node, neutral))
         over = self._rows(first.iter)
         first.iter = ast.Name("", ast.Load())  # which is no more of it
         made = self._comprehension(node)

@@ -10,7 +10,15 @@ import numpy as np
 from fungrad.reading.computing import PURE, WRITING
 from fungrad.reading.scope import UNKNOWN
 
-__all__ = ["USING_UP", "computes", "is_linear_algebra", "is_one_of", "shows", "takes_functions"]
+__all__ = [
+    "NEUTRAL",
+    "USING_UP",
+    "computes",
+    "is_linear_algebra",
+    "is_one_of",
+    "shows",
+    "takes_functions",
+]
 
 
 def computes(target: Any) -> bool:
@@ -27,6 +35,9 @@ def computes(target: Any) -> bool:
 
 USING_UP = (all, any, list, max, min, sorted, sum, tuple)
 """Functions that consume every element of their iterable."""
+
+NEUTRAL = ((all, True), (any, False), (sum, 0))
+"""Functions with an element that changes nothing."""
 
 _COMPUTING = ("numpy.", "fungrad.numpy.", "fungrad.scipy.linalg.", "fungrad.scipy.special.")
 """Packages whose functions do nothing but compute, except for those in `WRITING`."""
