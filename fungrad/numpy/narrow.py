@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextvars
 import functools
 from collections.abc import Callable, Mapping
+from types import FunctionType, MethodType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,15 +23,37 @@ from fungrad.numpy.promotion import cast
 F = TypeVar("F", bound=Callable[..., Any])
 
 _NUMBERS = (int, float, complex)
+_FUNCTIONS = (FunctionType, MethodType, functools.partial)
 
 
 def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """Return a function of narrowed arguments, narrowed."""
-    args = tuple(map(argument, args))
+    args = tuple([of_user(x) if _is_function(x) else argument(x) for x in args])
     options = {k: _dtype(x) if k.endswith("dtype") else argument(x) for k, x in kwargs.items()}
+    options = {k: of_user(x) if _is_function(x) else x for k, x in options.items()}
     with holding(settings, settings.get().wide):
         result = function(*args, **options)
     return narrowed(result)
+
+
+def _is_function(x: Any) -> bool:
+    """Whether an argument is a function of Python's, or one that a transform returned."""
+    cls = type(x)
+    return cls in _FUNCTIONS or (callable(x) and cls.__module__.startswith("fungrad."))
+
+
+def of_user(function: Any) -> Any:
+    """Return a function given to a public one, to run under the settings of the call."""
+    if type(function) is FunctionType and str(function.__module__).startswith("fungrad."):
+        return function  # which is known by identity, as the sum of a reduction is
+    chosen = settings.get()
+
+    @functools.wraps(function)
+    def under(*args: Any, **kwargs: Any) -> Any:
+        with holding(settings, chosen):
+            return function(*args, **kwargs)
+
+    return under
 
 
 def argument(x: Any) -> Any:

@@ -1,6 +1,7 @@
 """A program written for JAX, run by tests/compat/test_jax.py with `jax` meaning fungrad: one function for each thing it shows."""
 
 import copy
+import functools
 import importlib
 import inspect
 import pickle
@@ -168,6 +169,25 @@ LOOPS = {
     "cond": (lambda b: lax.cond(True, lambda c: c, b, X), lambda c: c > 0),
     "switch": (lambda b: lax.switch(1, [lambda c: c, b], X), lambda c: 1),
 }
+
+
+@pytest.mark.parametrize("of", [lambda f: f, jax.jit, jax.vmap, lambda f: functools.partial(f)])
+@pytest.mark.parametrize("name", ["associative_scan", "reduce", "reduce_window", "piecewise"])
+def test_functions_that_functions_take_have_no_64_bits_either(name, of):
+    seen, x = [], jnp.ones((3, 2))
+
+    def add(a, b):
+        seen.extend([jnp.ones(2).dtype, jnp.eye(2).dtype, (a + b).dtype])
+        return a + b
+
+    two = {
+        "associative_scan": lambda: lax.associative_scan(of(add), x),
+        "reduce": lambda: lax.reduce(x, 0.0, jax.jit(add), (0,)),
+        "reduce_window": lambda: lax.reduce_window(x, 0.0, add, (1, 1), (1, 1), "VALID"),
+        "piecewise": lambda: jnp.piecewise(x, [x > 0], [lambda a: add(a, a), 0.0]),
+    }
+    assert two[name]().dtype == np.float32
+    assert {*seen} == {np.dtype(np.float32)}
 
 
 @pytest.mark.parametrize("jit", [lambda f: f, jax.jit])
