@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from fungrad.core.errors import here
+from fungrad.core.reading import as_read
 from fungrad.core.tracer import Tracer, needed_value
 from fungrad.numpy.rules import full_name, traced_functions
 
@@ -39,12 +40,14 @@ class NotConstant(Exception):
 def without_rule(
     function: Any, args: Any, kwargs: Any, name: str, others: Sequence[str] = ()
 ) -> Any:
-    """Run a function that no rule is declared for, if its arguments are constants."""
+    """Run a function that no rule is declared for: on constants, or if its own Python can be read."""
     try:
         if kwargs.get("out") is not None or getattr(function, "__name__", "") in _OF_MEMORY:
             raise NotConstant
         args, kwargs = of_constants(args), of_constants(kwargs)
     except NotConstant:
+        if name.startswith("numpy.polynomial."):  # Python throughout
+            return as_read(function._implementation)(*args, **kwargs)
         no_rule(name, others)
     return function(*args, **kwargs)
 

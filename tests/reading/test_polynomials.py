@@ -7,6 +7,7 @@ import pytest
 from numpy.polynomial import Chebyshev, Hermite, HermiteE, Laguerre, Legendre, Polynomial
 
 import fungrad as fg
+from fungrad.test_util import check_grads
 
 C = np.array([1.0, -2.0, 0.5, 0.3])
 AT = np.array([0.3, 1.2, 2.6])
@@ -116,3 +117,19 @@ def test_operators_of_a_class_that_is_called_as_an_attribute():
     for f in (product, number_first):
         np.testing.assert_allclose(fg.grad(f)(np.array([1.0, 2.0])), [5.0, 2.0])
         np.testing.assert_allclose(fg.jit(fg.grad(f))(np.array([1.0, 2.0])), [5.0, 2.0])
+
+
+@pytest.mark.parametrize("name", ["poly", "cheb", "leg", "lag", "herm", "herme"])
+def test_polynomials_of_several_variables(name):
+    home = {"poly": "polynomial", "cheb": "chebyshev", "leg": "legendre", "lag": "laguerre"}
+    module = getattr(np.polynomial, home.get(name, {"herm": "hermite"}.get(name, "hermite_e")))
+    c = np.arange(1.0, 13).reshape(3, 2, 2)
+    x, y, z = np.array([0.2, 0.5]), np.array([0.3, -0.4]), np.array([0.1, 0.6])
+    calls = {
+        f"{name}val2d": (x, y, c[..., 0]), f"{name}val3d": (x, y, z, c),
+        f"{name}grid2d": (x, y, c[..., 0]), f"{name}grid3d": (x, y, z, c),
+    }  # fmt: skip
+    for function, arguments in calls.items():
+        f = getattr(module, function)
+        np.testing.assert_allclose(fg.jit(lambda *a, f=f: f(*a))(*arguments), f(*arguments))
+        check_grads(lambda *a, f=f: f(*a), arguments, order=1)
