@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import fungrad.numpy as fnp
 from fungrad.core import tree
+from fungrad.core.config import settings
 from fungrad.core.paths import difference, flatten_with_path, keystr, paths_of
 from fungrad.core.types import ArrayType, type_of
 from fungrad.lax.arguments import axis_of
@@ -127,14 +128,16 @@ def _axis_and_length(elems: Any, axis: int) -> tuple[int, int]:
 
 def _checked(result: Any, structure: tree.TreeDef, expected: list[ArrayType]) -> Leaves:
     """Return the leaves of the result of `fn`, which must be like its arguments."""
-    same = tree.structure(result) == structure
-    mismatch = None if same else difference(structure, result, exact=True)
-    if mismatch is not None:
+    leaves, found = tree.flatten(result)
+    mismatch = None if found == structure else difference(structure, result, exact=True)
+    if mismatch is None:
+        leaves = structure.flatten_up_to(result)
+    # By JAX's rules leaves count alone: a tuple may stand for a NamedTuple.
+    elif not (settings.get().jax_types and len(leaves) == len(expected)):
         where, how = mismatch
         raise TypeError(
             f"lax.associative_scan: fn must return the structure it takes; at {where}: {how}"
         )
-    leaves = structure.flatten_up_to(result)
     for path, x, wanted in zip(paths_of(structure), leaves, expected, strict=True):
         got = array_type_of("associative_scan", f"the result{keystr(path)} of fn", x)
         if (got.shape, got.dtype) != (wanted.shape, wanted.dtype):

@@ -6,6 +6,7 @@ import importlib
 import inspect
 import pickle
 import sys
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -188,6 +189,19 @@ def test_functions_that_functions_take_have_no_64_bits_either(name, of):
     }
     assert two[name]().dtype == np.float32
     assert {*seen} == {np.dtype(np.float32)}
+
+
+def test_associative_scans_take_leaves_in_any_containers():
+    class Pair(NamedTuple):
+        a: jax.Array
+        b: jax.Array
+
+    x = Pair(jnp.arange(4.0), jnp.ones(4))
+    found = lax.associative_scan(lambda x, y: (x.a + y.a, x.b * y.b), x)
+    assert type(found) is Pair
+    assert found.a.tolist() == [0, 1, 3, 6]
+    with pytest.raises(TypeError, match="structure"):
+        lax.associative_scan(lambda x, y: x.a + y.a, x)
 
 
 @pytest.mark.parametrize("jit", [lambda f: f, jax.jit])
