@@ -10,7 +10,7 @@ FIRST = 0.03
 PER_LINE = 7e-4
 """how many more it takes for each line of the program."""
 LOADING = 0.1
-"""Seconds that the first of a process takes beyond that: the compiler is imported, and the runtime made or read."""
+"""Seconds more for the first of a process: importing the compiler, making or reading the runtime."""
 LOCKED = 0.6
 """About how much of that it holds Python's lock, for which the program waits."""
 PATIENCE, PATIENCE_OF_JIT = 0.5, 0.1

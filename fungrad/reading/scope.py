@@ -48,7 +48,7 @@ class Scope:
 
     @functools.cached_property
     def special_methods(self) -> frozenset[str]:
-        """Names of special methods to read, of the classes that the function knows by name, or calls as attributes."""
+        """Special methods to read, of classes that the function knows by name or calls as attributes."""
         free = [self._named(name) for name in self._free]
         called = [self.object_of(function) for function in self._called]
         return special_methods([*self._globals.values(), *free, *called])

@@ -60,7 +60,7 @@ def _periodic_slopes(h: Any, secants: Any) -> Any:
 
 
 def knots(x: Any, k: int, ends: bool) -> Any:
-    """Return SciPy's knots for a spline of degree `k`; with conditions at the `ends`, all places are knots."""
+    """Return SciPy's knots for degree `k`; with conditions at the `ends`, all places are knots."""
     first, last = [x[0]], [x[-1]]
     if ends or k == 1:
         inner = x[1:-1]
