@@ -191,7 +191,7 @@ class _For(Rounds):
         result = self.results(after, count)
         result |= {x: self.known[x] + count * step for x, step in self.counted().items()}
         if self.targets:
-            result |= self.last()
+            result |= {x: y for x, y in self.last().items() if x in self.targets}
         self.assign(after, arrays, count)  # last: nothing may fail after it
         return self.taken(result)
 

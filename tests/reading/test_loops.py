@@ -7,6 +7,18 @@ import pytest
 
 import fungrad as fg
 
+
+def test_name_of_the_loop_that_the_body_assigns_keeps_that_after_the_loop():
+    def f(x):
+        for i, v in enumerate(x):  # noqa: B007
+            v, w = x[0] * 2.0, v * 3.0
+        return v + w * i
+
+    x = np.linspace(0.5, 2.0, 30)
+    assert fg.jit(f)(x) == pytest.approx(f(x))
+    assert fg.grad(f)(x)[0] == pytest.approx(2.0)
+
+
 X = np.array([0.31, 0.52, 0.23, 0.14, 0.75, 0.66, 0.47, 0.38, 0.29, 0.19])
 
 
