@@ -34,7 +34,7 @@ def note_variant(of: OfVariants, variant: Any) -> None:
     more = f", and {len(asked) - SHOWN} more" if len(asked) > SHOWN else ""
     text = ", ".join(asked[:SHOWN]) or "no values"
     logging.getLogger("fungrad").warning(
-        "traced %s for %s%s: Python asks for values there, and each has a program",
+        "traced %s for %s%s: Python needs these values, and each has a program",
         of.making.label,
         text,
         more,
@@ -42,7 +42,7 @@ def note_variant(of: OfVariants, variant: Any) -> None:
 
 
 def warn_of_many(of: OfVariants, failed: Failed) -> None:
-    """Warn, once per line, that a question there has more answers than programs are made for."""
+    """Warn, once per line, that Python needs more values there than programs are made for."""
     source = failed.variant.answers[failed.number][0]
     if source in of.warned or is_ours():
         return
@@ -55,10 +55,10 @@ def warn_of_many(of: OfVariants, failed: Failed) -> None:
     }
     values = ", ".join([*seen][:SHOWN]) + (", ..." if len(seen) > SHOWN else "")
     message = (
-        f"{of.making.label} asks for a value at {describe_source(source)}, of which there are more than programs are made for: it has been "
-        f"traced for {len(of.variants)} different ways ({values} there), and this call has {shown(failed.found)}. From now on, calls for "
-        "which there is no program run without one, which is right, and as slow as Python. Write the choice with fungrad.lax.cond or "
-        "fungrad.numpy.where and a loop with fungrad.lax.while_loop or fori_loop, or name what is no array in static_argnums of jit."
+        f"{of.making.label} needs a value at {describe_source(source)}. It has {len(of.variants)} programs for different values "
+        f"({values} there), the most that are made, and this call has {shown(failed.found)}. Calls without a program run as plain "
+        "Python: right, but slow. For a branch write numpy.where or fungrad.lax.cond; for a loop fungrad.lax.while_loop, or under grad "
+        "a for with an upper bound and a break; or name an argument that is a setting in static_argnums of jit."
     )
     place = source.source if isinstance(source, InDerivative) else source
     if not isinstance(place, tuple):

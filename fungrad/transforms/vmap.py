@@ -77,9 +77,9 @@ def vmap(
 ) -> Callable[..., Any]:
     """Return the function that maps `fun` over an axis of its arguments, in one vectorised call.
 
-    Where Python asks for a mapped value (``if x > 0``), the calls are parted: `fun` runs once for each way that some of them go,
-    for these alone. The results are those of a Python loop over the calls, which is also what it takes if each goes a way of its own.
-    What Python does by the way, such as ``print(...)``, it does once for each way.
+    Where Python needs a value that differs between batch elements, the batch is split: `fun` runs once for each path, on the elements
+    that take it. Results are those of a Python loop over the elements. So is the time, if each element takes a path of its own.
+    Side effects, such as ``print(...)``, happen once for each path.
 
     Parameters
     ----------

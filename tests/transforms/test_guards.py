@@ -210,7 +210,7 @@ def test_after_eight_values_python_runs():
     f = Counted(power)
     jitted = fg.jit(f)
     counts = range(12)
-    with pytest.warns(fg.RetraceWarning, match=r"asks for a value at guarded\.py:\d+") as caught:
+    with pytest.warns(fg.RetraceWarning, match=r"needs a value at guarded\.py:\d+") as caught:
         assert [jitted(2.0, n) for n in counts] == [2.0**n for n in counts]
     assert len(caught) == 1
     assert "fungrad.lax.cond" in str(caught[0].message)
