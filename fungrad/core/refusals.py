@@ -82,7 +82,7 @@ TAKE = (
     "mask, use fungrad.numpy.where."
 )
 MAPPED = (
-    "It differs between the calls that are mapped over. Write a choice with fungrad.lax.cond or fungrad.numpy.where and an index "
+    "It differs between batch elements. Write a branch with fungrad.lax.cond or numpy.where and an index "
     "with fungrad.numpy.take, pass None in in_axes for what is the same in all calls, or use a Python loop."
 )
 COMPARE = (

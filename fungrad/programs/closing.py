@@ -191,9 +191,9 @@ def on_arrays(label: str, advice: str, function: Callable[[], Sequence[Any]]) ->
 
 
 def enclosed(label: str, advice: str, place: str) -> ConcretizationError:
-    """Return the error for a function that asks for values and closes over traced arrays."""
+    """Return the error for a function that needs values and closes over traced arrays."""
     return ConcretizationError(
-        f"at {place}\n{label} asks for values, so it is called with arrays when the program runs; then the traced "
+        f"at {place}\n{label} needs values, so it is called with arrays when the program runs; then the traced "
         f"arrays it closes over have no values. {advice}"
     )
 

@@ -74,7 +74,7 @@ _REASONS: tuple[tuple[type[Primitive], str, str], ...] = (
     ),
     (
         Guard,
-        "asks for the value of an array, and a saved program would hold for that value alone",
+        "needs the value of an array, and a saved program would hold for that value only",
         "Choose with fungrad.numpy.where or fungrad.lax.cond, or make the value a static argument.",
     ),
     (
@@ -244,8 +244,8 @@ class Encoder:
                 rule, captured = base.rule_for([True] * count)
             except ConcretizationError as error:
                 raise self._refused(
-                    f"has a derivative rule, that of `{name_of(lazy.owner.fun)}`, which asks for values: {error}",
-                    "Write the rule without asking for values.",
+                    f"has a derivative rule, that of `{name_of(lazy.owner.fun)}`, which needs values: {error}",
+                    "Write the rule so that it needs none.",
                 ) from error
             name = name_of(lazy.owner.fun)
             return {

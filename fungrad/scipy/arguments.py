@@ -47,7 +47,7 @@ def untraced(value: Any, what: str) -> Any:
     """Return a function's result for arrays; raise for a tracer, which would lose its derivative in SciPy."""
     if has_tracer(tree.leaves(value)):
         raise LostDerivativeError(
-            f"at {here()}\n{what} closes over a traced array, and its Python asks for values of its own argument, "
+            f"at {here()}\n{what} closes over a traced array, and its Python needs values of its own argument, "
             "so it cannot be differentiated. Write it as for jit, with fungrad.numpy.where in place of `if`."
         )
     return value

@@ -164,18 +164,16 @@ class Way:
         from fungrad.core.refusals import refused  # which most programs do not need
 
         trace = self._trace
-        reason = (
-            "it comes of an effect, which has happened for all of them and must not happen again"
-        )
+        reason = "it comes from a side effect, which has happened for all elements and must not happen again"
         if self._meets is not None:
             reason = (
-                f"they communicate, by `{trace.equations[self._meets][0].name}` at {describe_source(trace.sources[self._meets])}, "
-                "so they have to go one way"
+                f"the function has a collective, `{trace.equations[self._meets][0].name}` at {describe_source(trace.sources[self._meets])}, "
+                "so all elements must take the same path"
             )
         return refused(
             ConcretizationError,
-            f"at {here()}\nPython asks for a value of type {trace.types[variable]} that differs between the calls of "
-            f"`{trace.label}`, and {reason}. Write the choice with fungrad.lax.cond or fungrad.numpy.where.",
+            f"at {here()}\nPython needs a value of type {trace.types[variable]} that differs between the batch elements of "
+            f"`{trace.label}`, and {reason}. Write the branch with fungrad.lax.cond or numpy.where.",
         )
 
     def _take_up(self) -> None:

@@ -139,7 +139,7 @@ def test_a_program_that_fails_warns_of_what_comes_before(mode, made):
     for _ in range(2):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            with pytest.raises(TypeError, match="a rule for reverse mode alone"):
+            with pytest.raises(TypeError, match="a rule for reverse mode only"):
                 g(x)
         kinds = [str(w.message).rpartition(" ")[2] for w in caught]
         assert kinds == ["sin", "divide"]

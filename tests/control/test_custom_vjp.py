@@ -329,7 +329,7 @@ def test_the_rule_is_what_is_used(found, expected):
 
 def test_a_backward_pass_that_looks_at_values_has_no_derivative():
     for call in [fg.grad(fg.grad(by_values)), fg.jit(fg.grad(fg.grad(fg.jit(by_values))))]:
-        with pytest.raises(TypeError, match="bwd of custom_vjp function by_values asks for values"):
+        with pytest.raises(TypeError, match="bwd of custom_vjp function by_values needs values"):
             call(2.0)
 
 
@@ -359,7 +359,7 @@ FORWARD = {
 
 @pytest.mark.parametrize("name", FORWARD)
 def test_forward_mode_is_an_error(name):
-    with pytest.raises(TypeError, match="`plain_affine` has a rule for reverse mode alone") as e:
+    with pytest.raises(TypeError, match="`plain_affine` has a rule for reverse mode only") as e:
         FORWARD[name]()
     if name != "grad of jvp":
         assert "test_custom_vjp.py" in "".join(e.value.__notes__)

@@ -241,7 +241,7 @@ def test_rules_of_ones_own_say_what_the_derivative_is():
     for options in ({}, {"mode": "rows"}, {"pattern": np.eye(6, 7, 1)}):
         found = fg.sparse_jacobian(f, **options)(X)
         assert_allclose(found.toarray(), 2 * np.eye(6, 7, 1))
-    with pytest.raises(TypeError, match="rule for reverse mode alone"):
+    with pytest.raises(TypeError, match="rule for reverse mode only"):
         fg.sparse_jacobian(f, mode="columns")(X)
     with pytest.raises(ValueError, match="pattern lacks entries"):
         fg.sparse_jacobian(f, pattern=np.eye(6, 7))(X)

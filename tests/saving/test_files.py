@@ -26,7 +26,7 @@ ERRORS = {
         "calls Python code through `pure_callback`",
     ),
     "print": (lambda x: (fg.debug.print("{}", x), x)[1], "prints or calls Python.*Leave it out"),
-    "value": (lambda x: x * np.ones(int(x[0])).sum(), "asks for the value.*static argument"),
+    "value": (lambda x: x * np.ones(int(x[0])).sum(), "needs the value.*static argument"),
     "custom_vmap": (fg.custom_batching.custom_vmap(lambda x: x + 1), "custom_vmap.*Export vmap"),
     "solver on values": (
         lambda x: lax.custom_linear_solve(

@@ -599,7 +599,7 @@ def test_what_comes_of_an_effect_does_not_part():
         y = io_callback(lambda v: calls.append(v) or v * 2, fg.ShapeDtypeStruct((), np.float64), x)
         return asking(y)
 
-    with pytest.raises(fg.ConcretizationError, match="comes of an effect"):
+    with pytest.raises(fg.ConcretizationError, match="comes from a side effect"):
         fg.vmap(f)(np.array([1.0, -1.0]))
     assert len(calls) == 2
     same(fg.vmap(f)(np.array([1.0, 2.0])), np.array([2.0, 4.0]))

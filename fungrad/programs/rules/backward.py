@@ -285,7 +285,7 @@ class CustomTangent(OfPrograms):
 
 
 _NO_FORWARD = (
-    "the custom_vjp function `{name}` has a rule for reverse mode alone, and its tangent is asked for (forward mode: "
+    "the custom_vjp function `{name}` has a rule for reverse mode only, and is used in forward mode ("
     "jvp, jacfwd, linearize, hessian). Use reverse mode (grad, vjp, jacrev), or define the function with custom_jvp, "
     "which serves both modes."
 )
@@ -314,13 +314,13 @@ class BackwardOnValues(Iterative):
 
     def jvp(self, tangents: tuple[Any, ...], out: Any, *operands: Any) -> Any:
         raise TypeError(
-            f"{self.rule.label} asks for values, so it is called with arrays when the program runs, and has no "
-            "derivative itself. Write it without asking for values (with fungrad.numpy.where, say) to "
+            f"{self.rule.label} needs values, so it is called with arrays when the program runs, and has no "
+            "derivative itself. Write it so that it needs none (with numpy.where, for example) to "
             "differentiate it once more."
         )
 
 
-_ADVICE = "Make them residuals, or write it without asking for values."
+_ADVICE = "Make them residuals, or write it so that it needs no values."
 
 
 @memoized

@@ -94,7 +94,7 @@ class OnValues(HostSolver):
         return [xp.array(x, t.dtype) for x, t in zip(leaves, self.types, strict=True)]
 
 
-_ADVICE = "Use only its arguments in it, or write it without asking for values."
+_ADVICE = "Use only its arguments in it, or write it so that it needs no values."
 
 
 def solver_of(
@@ -115,9 +115,9 @@ def solver_of(
     if isinstance(closure, NotTraced):
         if has_aux:
             raise ConcretizationError(
-                f"at {here()}\n{label} asks for values, so it runs when the program does, and the types of its auxiliary "
+                f"at {here()}\n{label} needs values, so it runs when the program does, and the types of its auxiliary "
                 "output are not known before; has_aux=True needs them. Return the solution alone, without has_aux, or write the "
-                f"line that asks for values with fungrad.lax (cond, while_loop). It failed {closure.error}"
+                f"line that needs values with fungrad.lax (cond, while_loop). It failed {closure.error}"
             ) from closure.error
         return on_values(function, label, structure, types, closure), (), tree.structure(None)
     check_types(closure.types[: len(types)], types, label)
