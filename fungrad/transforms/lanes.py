@@ -268,7 +268,6 @@ class Way:
             primitive = trace.equations[n][0]
             if communicates(primitive, trace.mapping[3]):
                 raise ConcretizationError(
-                    f"at {describe_source(trace.sources[n])}\nthe calls of `{trace.label}` communicate here, by `{primitive.name}`, "
-                    f"but they have gone different ways since {describe_source(self.place)}. Write that choice with "
-                    "fungrad.lax.cond or fungrad.numpy.where."
+                    f"at {describe_source(trace.sources[n])}\n`{trace.label}` has a collective, `{primitive.name}`, but its batch is "
+                    f"split since {describe_source(self.place)}. Write that branch with fungrad.lax.cond or numpy.where."
                 )

@@ -127,7 +127,7 @@ def test_a_value_that_differs_between_calls_cannot_be_asked_for(f, as_written):
 def test_calls_that_communicate_cannot_part(f):
     with pytest.raises(fg.ConcretizationError, match="has a collective") as error:
         named(f)(np.arange(3.0))
-    assert "of `vmap(<lambda>, 'i')`" in str(error.value)
+    assert "`vmap(<lambda>, 'i')`" in str(error.value)
     assert re.search("collective, `p_(sum|permute)`", str(error.value))
     equal = named(lambda x: x * 2 if lax.psum(x, "i") > 1 else x)(np.arange(3.0))
     np.testing.assert_array_equal(equal, [0.0, 2.0, 4.0])
