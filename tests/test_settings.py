@@ -306,9 +306,13 @@ EXPLAINED = {
     "an argument more": (
         ((W3, 1), {}),
         ((W3, 1), {"scale": 1}),
-        "argument scale was not given before",
+        "argument scale was not given before, and is given now",
     ),
-    "an argument less": (((W3, 1), {"scale": 1}), ((W3, 1), {}), "argument scale was given before"),
+    "an argument less": (
+        ((W3, 1), {"scale": 1}),
+        ((W3, 1), {}),
+        "argument scale was given before, and is not given now",
+    ),
     "by keyword": (
         ((W3, 1), {}),
         ((), {"x": W3, "n": 1}),

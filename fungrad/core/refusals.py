@@ -224,7 +224,7 @@ def check_not_assigned(type_: ArrayType, owner: Recorder) -> None:
     if frame is not None and at_store(frame):
         advice = (
             "Make the array with fungrad.numpy.zeros inside of the transformed function, or copy it there with "
-            "fungrad.numpy.array(a): such an array takes traced elements. To store the bare number, write float(...)."
+            "fungrad.numpy.array(a): such an array takes traced elements. To store the bare number, write float(fungrad.stop_gradient(x))."
         )
         error = refused(
             LostDerivativeError,

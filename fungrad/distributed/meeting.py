@@ -33,13 +33,15 @@ TURNS = 4
 SAID = 2000
 """Bytes in which each process tells the others its place in the program."""
 ALONG = 48
-"""Bytes of an operand that are sent along with the first message."""
+"""Most bytes of an operand that is sent along with the first message."""
 
 
 class Meeting:
-    """Collectives in progress, on arrays of types that are equal in all `members`, like the `way` to them.
+    """Collectives in progress among `members`.
 
-    Of all members the `turn`-th meeting has the same communicator: its messages are apart from those of the meetings before it.
+    The types of the arrays are equal in all of them, and so is `way`, a number that stands for the branches by which the
+    program came here. The n-th meeting of a group has the communicator n modulo `TURNS` in each member, so that messages of
+    several meetings in progress do not mix.
     """
 
     def __init__(
@@ -140,7 +142,7 @@ class Meeting:
         except Exception as error:
             self._error = error
             self._end()
-        except BaseException as error:  # with it are kept the buffers of what has been sent
+        except BaseException as error:  # its frames hold buffers that may still be sent
             self.world.give_up(error, f"at {self._where()}")
             raise
 
@@ -168,15 +170,18 @@ class Meeting:
         if self._error is not None:
             raise self._error
         for kind in self._warned:
-            np.add.reduce(WARN[kind])  # as the user has it now, at the user's line
-        computed, self._computed = self._computed, None  # the next one in its turn is far off
+            np.add.reduce(WARN[kind])  # NumPy warns by the `errstate` of the user's line
+        computed, self._computed = (
+            self._computed,
+            None,
+        )  # the group keeps this meeting until the communicator's next turn
         return computed if self.device is None else self.device.handed_over(computed)
 
     def _where(self) -> str:
         return f"{self._text}, {self._at}"
 
     def carrier(self, x: Any) -> Carrier:
-        """Return the carrier of an array: of the host, or of the device if these can communicate."""
+        """Return the carrier of an array: MPI, or the device's own if all members' devices can communicate."""
         return self.by_mpi if self.device is None or on_host((x,)) else self.device
 
     def gather(self, x: Any) -> Messages[Any]:

@@ -53,7 +53,7 @@ def GeneralConv(
 ) -> Layer:
     """Return a layer that convolves, and adds a bias for each channel.
 
-    `Conv` is the one of images, whose `dimension_numbers` are ("NHWC", "HWIO", "NHWC").
+    `Conv` is this layer for images: `dimension_numbers` is ("NHWC", "HWIO", "NHWC").
 
     Examples
     --------
@@ -85,7 +85,7 @@ def GeneralConvTranspose(
 ) -> Layer:
     """Return a layer that is a transposed convolution, and adds a bias for each channel.
 
-    `ConvTranspose` is the one of images, ("NHWC", "HWIO", "NHWC"); `Conv1DTranspose` that of sequences,
+    `ConvTranspose` is this layer for images, ("NHWC", "HWIO", "NHWC"); `Conv1DTranspose` that of sequences,
     ("NHC", "HIO", "NHC").
 
     Examples
@@ -109,9 +109,9 @@ ConvTranspose = functools.partial(GeneralConvTranspose, ("NHWC", "HWIO", "NHWC")
 
 
 def _pooling(name: str, what: str, example: str, pool: Callable[..., Any]) -> Callable[..., Layer]:
-    """Return a constructor of layers ``pool(inputs, inner, window, strides, padding)``.
+    """Return a constructor of layers whose outputs are ``pool(inputs, inner, window, strides, padding)``.
 
-    The last three are for all axes of the inputs; `inner` has the axes of the window.
+    `window`, `strides` and `padding` include the axes of batch and channels; `inner` lists the other axes.
     """
 
     def make(
@@ -126,7 +126,7 @@ def _pooling(name: str, what: str, example: str, pool: Callable[..., Any]) -> Ca
 
         if strides is not None and len(strides) != len(inner):
             raise ValueError(
-                f"stax.{name}: strides {strides} are not those of a window {window_shape}"
+                f"stax.{name}: strides {strides} must have one number for each axis of the window {window_shape}"
             )
 
         def whole(lengths: Sequence[int]) -> tuple[int, ...]:
@@ -136,7 +136,9 @@ def _pooling(name: str, what: str, example: str, pool: Callable[..., Any]) -> Ca
         window, steps = whole(window_shape), whole(strides or (1,) * len(inner))
 
         def shape(inputs: Shape) -> Shape:
-            known = [1 if n == -1 else n for n in inputs]
+            known = [
+                1 if n == -1 else n for n in inputs
+            ]  # -1, of the batch, is a length not known yet
             pads: Any = padding
             if isinstance(padding, str):
                 pads = lax.padtype_to_pads(known, window, steps, padding)

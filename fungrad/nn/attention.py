@@ -1,7 +1,7 @@
 """Attention: `dot_product_attention`, as `jax.nn` has it.
 
 Shapes are spelled in letters: B batches, T queries and S keys (with their values), N heads of the queries and K of
-the keys. H is the length of each vector, and G = N / K the number of queries for each key.
+the keys. H is the length of each vector, and G = N / K the number of query heads for each key head.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fungrad.nn.glossary import public
 from fungrad.nn.sums import logsumexp, softmax
 
 MASKED = -0.7 * float(np.finfo(np.float32).max)
-"""Score of a masked element: finite, so that a row of nothing else is no NaN."""
+"""Score of a masked element: finite, so that softmax of a row of such scores is not NaN."""
 
 
 @public
@@ -65,14 +65,14 @@ def dot_product_attention(
     local_window_size
         How many keys before and after its own place a query sees; one number for both, or two.
     implementation
-        None or "xla".
+        None or "xla", which are the same.
     return_residual
-        Whether to return the logarithms of the sums of exponentials too, of shape (B, T, N), as constants.
+        Whether to return the logarithms of the sums of exponentials too, of shape (B, T, N). They have no derivative.
 
     Returns
     -------
     array, or two
-        Of the shape and the dtype of `query`. What is computed of float16 and bfloat16 is computed in float32.
+        Of the shape and the dtype of `query`. Computations with float16 and bfloat16 are done in float32.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def _check(query: Shape, key: Shape, given: dict[str, Any]) -> None:
     for name, x in given.items():
         if len(type_of(x).shape) != 4:
             raise ValueError(
-                f"nn.dot_product_attention: {name} has three axes or four, but its shape is {type_of(x).shape}"
+                f"nn.dot_product_attention: {name} must have three axes or four; its shape is {type_of(x).shape}"
             )
         if type_of(x).dtype != dtype:
             raise ValueError(

@@ -42,7 +42,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
         index = cast(as_tracer(index), np.dtype(np.int64))
     x, axis = along(x, axis)
     shape = (*x.shape[:axis], *index.shape, *x.shape[axis + 1 :])
-    if 0 in shape and 0 not in index.shape:  # NumPy does not look at the integers
+    if 0 in shape and 0 not in index.shape:  # nothing is taken: NumPy checks no index then
         return full(x._type.update(shape=shape), 0)
     if mode == "raise" and settings.get().clamps and x.shape[axis]:
         elements = getitem(x, (slice(None),) * axis + (index,))
@@ -107,7 +107,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 
 
 def _promoted(arrays: Sequence[Any]) -> list[Any]:
-    """Return arrays and tracers of the dtype they have together, Python numbers being weak."""
+    """Return arrays cast to their common dtype, which Python numbers do not widen."""
     arrays = [as_array(x) for x in arrays]
     types = tuple([type_of(x) for x in arrays])
     dtype, weak = plans.result_type(types, settings.get().dtypes)
@@ -115,6 +115,7 @@ def _promoted(arrays: Sequence[Any]) -> list[Any]:
 
 
 def _is_list_of_arrays(condlist: Any, ndim: int) -> bool:
+    """Whether `condlist` is several conditions; a list of booleans is one, unless `x` has no axes."""
     if type(condlist) is Tracer:
         return condlist.ndim > 0 and ndim == 0
     return is_sequence(condlist) and (is_sequence(condlist[0]) or ndim == 0)

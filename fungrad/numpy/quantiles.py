@@ -26,7 +26,7 @@ from fungrad.primitives.sorting import ArgSort, Sort
 
 
 def _sorted(a: Any, axis: Any) -> tuple[Tracer, tuple[int, ...]]:
-    """Return the array sorted along `axis`, which becomes the first, and the axes it stands for."""
+    """Return the array with the axes of `axis` merged into one, first and sorted; and these axes."""
     x = as_tracer(a)
     axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim)
     flat: Any = merged(x, axes)
@@ -128,9 +128,9 @@ def _weighted(x: Any, cut: Any, rest: Shape, w: Any, ignore_nan: bool) -> Any:
     Parameters
     ----------
     x, w
-        Elements and weights, of which the first axis is reduced to one.
+        Elements and weights. Quantiles are taken along the first axis.
     cut
-        The shares, with axes for `rest`, the other axes of `x`.
+        The shares, with a further axis of length 1 for each of `rest`, the lengths of the other axes of `x`.
     """
     order = ArgSort(0)(x)
     x, w = take_along_axis(x, order, 0), take_along_axis(w, order, 0)
@@ -143,7 +143,7 @@ def _weighted(x: Any, cut: Any, rest: Shape, w: Any, ignore_nan: bool) -> Any:
     reached = cumsum(w, 0, dtype=np.float64)
     total = _last(reached)
     some = np.isfinite(total) & np.not_equal(total, 0)
-    if ignore_nan and absent is not None:  # where there are NaNs alone, the quantile is one
+    if ignore_nan and absent is not None:  # of NaNs alone the quantile is NaN, whatever the weights
         some = some | reshaped(_at(absent, 0, 1), rest)
     known = known_value(reduce(np.logical_and, some))
     if known is not None and not known:
@@ -151,7 +151,7 @@ def _weighted(x: Any, cut: Any, rest: Shape, w: Any, ignore_nan: bool) -> Any:
     reached = reached / promotion.where(np.not_equal(total, 0), total, 1)
     if type_of(cut).dtype.kind == "f":
         reached = reached.astype(type_of(cut).dtype)
-    # Of leading weights of zero none is chosen, not even for a share of zero.
+    # Elements before the first positive weight are never chosen, not even for a share of zero: -1 is less than any share.
     reached = np.where(np.equal(reached, 0), -1, reached)
     before = np.less(reached, np.expand_dims(cut, -len(rest) - 1))
     place = np.minimum(before.sum(axis=-len(rest) - 1), x.shape[0] - 1)
@@ -230,12 +230,13 @@ def _interpolated(x: Tracer, q: Any, method: str, weak: bool, ignore_nan: bool) 
     share = place - below
     if weak and not is_exact(x.dtype):
         share = share.astype(x.dtype)
+    # Without a share of the next element, which may be infinite, it is not looked at: this method has shares of 0 and 1/2.
     above = below + (np.not_equal(share, 0) if method == "averaged_inverted_cdf" else 1)
     return _between(at(below), at(above), share)
 
 
 def _count(x: Tracer) -> Any:
-    """Return how many along the first axis are no NaNs, and 1 for NaNs alone: the first is taken."""
+    """Return how many elements along the first axis are not NaN; 1 if all are, so that a NaN is taken."""
     return np.maximum(reduce(np.add, e.logical_not(e.isnan(x)), 0, np.intp), 1)
 
 

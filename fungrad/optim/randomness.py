@@ -95,7 +95,7 @@ def random_like(
 
 @public
 def unwrap_random_key_data(input_tree: PyTree) -> Any:
-    """Return a tree with the words of keys in place of typed keys.
+    """Return a tree with each typed key replaced by its words, as `random.key_data` gives them.
 
     Parameters
     ----------
@@ -139,8 +139,8 @@ def add_noise(eta: Number, gamma: Number, key: Array | int = 0) -> GradientTrans
         return noisy, AddNoiseState(count, following)
 
     def init(params: Params) -> OptState:
-        known = is_typed_key(key) or fnp.ndim(key) > 0
-        start: Any = key if known else random.key(key)
+        is_key = is_typed_key(key) or fnp.ndim(key) > 0  # or else an integer, a seed
+        start: Any = key if is_key else random.key(key)
         return AddNoiseState(no_steps(), start)
 
     return GradientTransformation(init, update)

@@ -89,7 +89,7 @@ def to_source(
         parameters = _parameters(fun, args, kwargs)
         for taken in sorted(parameters.keys() & {*_IMPORTED, library.alias}):
             raise ValueError(
-                f"to_source: an argument is called {taken}, as what the text imports is"
+                f"to_source: an argument is called {taken}, a name that the generated source imports: give the argument another name"
             )
         try:
             if traced.captured:
@@ -189,13 +189,15 @@ def _check_names(module: ast.Module, name: str, variables: set[str]) -> None:
     read = _names(module, ast.Load)
     if name in defined or name in read & {*dir(builtins)}:
         raise ValueError(
-            f"to_source: the function is called {name}, as what the text uses is: give it another name=..."
+            f"to_source: name={name!r} is a name that the generated source uses itself; choose another, such as name='my_function'"
         )
     calls = [x.func for x in ast.walk(function) if isinstance(x, ast.Call)]
     called = {x.id for x in calls if isinstance(x, ast.Name)}
     set_inside = {x.target.id for x in ast.walk(function) if isinstance(x, ast.NamedExpr)}
     for taken in sorted(variables & (defined | called | set_inside)):
-        raise ValueError(f"to_source: an argument is called {taken}, as what the text uses is")
+        raise ValueError(
+            f"to_source: an argument is called {taken}, a name that the generated source uses itself: give the argument another name"
+        )
 
 
 def _names(node: ast.AST, context: type[ast.expr_context]) -> set[str]:

@@ -319,7 +319,8 @@ def _of_fields(kind: str, cls: Any, fields: list[Any]) -> Callable[[list[Any]], 
     own = list(cls._fields) if kind == "namedtuple" else [f.name for f in dataclasses.fields(cls)]
     if fields != own:
         raise CheckpointError(
-            f"has {name_of(cls)} with the fields {fields}, and the class has {own}"
+            f"has {name_of(cls)} with the fields {fields}, and the class of that name in types= has {own}: load it with a class "
+            "of that name and the old fields, then make the new objects from it"
         )
     if kind == "namedtuple":
         return lambda children: tuple.__new__(cls, children)

@@ -20,7 +20,7 @@ from fungrad.core.types import ArrayType
 from fungrad.transforms.argnums import parameters_of, positional_names
 
 _jitted: weakref.WeakKeyDictionary[CodeType, weakref.ref[Any]] = weakref.WeakKeyDictionary()
-"""Which jitted function was the last of a piece of code; noted while misses are explained."""
+"""The jitted function last made from a code object; kept only while misses are explained."""
 
 SHOWN = 4
 """How many differences are written out."""
@@ -47,22 +47,23 @@ class Miss(NamedTuple):
 
     @property
     def first(self) -> bool:
-        """Whether it could not be helped."""
+        """Whether it was the function's first call, which has to trace."""
         return self.text.endswith(FIRST)
 
 
 _NOWHERE: tuple[list[Miss], ...] = ()
 noted = state_variable("misses_noted", _NOWHERE)
-"""Where misses are noted in place of the log, by each of the blocks that ask for it."""
+"""A list for each `with` block that collects misses; while there is one, misses are not logged."""
 
 
 class Signature(NamedTuple):
     """Properties of calls for which a compiled program holds."""
 
     structure: TreeDef
-    """Of the positional arguments that are not static and the keyword arguments."""
+    """The structure of all arguments that are not static."""
     types: tuple[ArrayType, ...]
     static: tuple[tuple[int | str, Hashable, Any], ...]
+    """Static arguments: position or name, the key that is compared, and the value."""
     axes: tuple[tuple[Hashable, ...], ...]
     """The named axes within which it was traced, their lengths and parts."""
     order: KeyOrder
@@ -165,9 +166,9 @@ def differences(fun: Callable[..., Any], old: Signature, new: Signature) -> Iter
     trees, new_trees = dict(_arguments(fun, old)), dict(_arguments(fun, new))
     for name in dict.fromkeys([*trees, *new_trees]):
         if name not in new_trees:
-            yield f"argument {name} was given before"
+            yield f"argument {name} was given before, and is not given now"
         elif name not in trees:
-            yield f"argument {name} was not given before"
+            yield f"argument {name} was not given before, and is given now"
         elif trees[name][0] != new_trees[name][0]:
             yield (
                 f"the structure of argument {name} changed from {_shown(trees[name][0])} to "
@@ -197,7 +198,7 @@ def _change(old: ArrayType, new: ArrayType) -> str:
 
 
 def described(type_: ArrayType) -> str:
-    """Describe a type; Python numbers have another than arrays of their dtype."""
+    """Describe a type, telling Python numbers from arrays of the same dtype."""
     if not type_.weak:
         return str(type_)
     of = {"i": "int", "f": "float", "c": "complex"}[type_.dtype.kind]

@@ -353,7 +353,11 @@ def _batch_size(
     ]
     if axis_size is not None:
         lines.append(f"  axis_size is {axis_size}")
-    raise ValueError(f"{label}: mapped axes must have one length, got\n" + "\n".join(lines))
+    raise ValueError(
+        f"{label}: mapped axes must have one length, got\n"
+        + "\n".join(lines)
+        + "\nGive None in in_axes for an argument that is passed whole to each call."
+    )
 
 
 def _argument_name(path: str) -> str:

@@ -270,7 +270,9 @@ def test_names_that_the_text_needs_itself():
     args = 2.0, np.arange(3.0) + 1
     assert_same(run(fg.to_source(scan, name="f")(*args), "f", args), fg.jit(scan)(*args))
     for name in ("len", "np", "_leaves"):
-        with pytest.raises(ValueError, match=f"the function is called {name}, as what the text"):
+        with pytest.raises(
+            ValueError, match=f"name={name!r} is a name that the generated source uses"
+        ):
             fg.to_source(lambda x: x * 2, name=name)(1.0)
     for f in (
         lambda _leaves, y: _leaves * y,
@@ -278,7 +280,9 @@ def test_names_that_the_text_needs_itself():
         lambda namedtuple, y: Pair(namedtuple, y),
         lambda int, y: lax.switch(int, [np.sin, np.cos], y),
     ):
-        with pytest.raises(ValueError, match=r"an argument is called \w+, as what the text"):
+        with pytest.raises(
+            ValueError, match=r"an argument is called \w+, a name that the generated source"
+        ):
             fg.to_source(f, name="f")(1, 2.0)
     with pytest.raises(ValueError, match="the argument 'class' has no name of Python"):
         fg.to_source(lambda **given: given["class"])(**{"class": 1.0})

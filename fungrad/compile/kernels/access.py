@@ -23,11 +23,11 @@ class Access(NamedTuple):
     ----------
     axes
         For each axis of the array, the axis of the index space that it follows. None stands for an axis of which one place
-        is read throughout. The number ``-1 - k`` stands for a gather: the k-th operand of the loading node is the index,
-        which must be in range. Along all other axes of the index space, elements are repeated.
+        is read throughout. The number ``-1 - k`` stands for a gather: the index is the k-th operand of the kernel's node that
+        loads the element, and whoever makes the access sees to it that it is in range. Along all other axes of the index space, elements are repeated.
     starts, steps
-        At index `i`, an axis of the array is read at ``start + step * i``. None stands for starts of 0 and steps of 1; then
-        lengths of the array and of the index space are equal.
+        At index `i`, an axis of the array is read at ``start + step * i``. None stands for 0 and for 1. Without
+        `starts`, an axis of the array is as long as the axis of the index space that it follows.
     strides
         For each axis, the distance in memory of successive elements, counted in elements. None stands for C order.
     box
@@ -72,7 +72,7 @@ class Access(NamedTuple):
     def of(self, array: Any, space: Shape, indices: Sequence[Any] = ()) -> Any:
         """Return the elements read from `array`, with an axis for each axis of the index space.
 
-        An axis has length 1 where elements are repeated. `indices` are the operands that give indices.
+        Axes along which elements are repeated have length 1. ``indices[k]`` is the index of the gather ``-1 - k``.
         """
         bounds = {a: (low, high - 1) for a, low, high in self.box}
         index = []
@@ -106,7 +106,7 @@ def _lines(access: Access) -> tuple[tuple[int | None, int, int, int], ...]:
 
 
 def is_part(box: Box, space: Shape) -> bool:
-    """Whether a box is well formed, lies within an index space, and contains a place of it."""
+    """Whether a box is well formed, lies within an index space, and is not empty."""
     axes = [axis for axis, _, _ in box]
     if sorted({*axes}) != axes:
         return False
@@ -114,12 +114,12 @@ def is_part(box: Box, space: Shape) -> bool:
 
 
 def box_text(box: Box) -> str:
-    """Return a box as it is shown."""
+    """Return a box as text: the bounds of each axis."""
     return " and ".join([f"{low} <= i{axis} < {high}" for axis, low, high in box])
 
 
 def inside(box: Box, space: Shape) -> Any:
-    """Return whether each place of an index space is in a box."""
+    """Return a mask of the places of an index space that are in a box."""
     mask: Any = np.ones((1,) * len(space), bool)
     for axis, low, high in box:
         here = np.arange(space[axis])

@@ -191,7 +191,7 @@ def threads() -> int:
     if asked := os.environ.get("FUNGRAD_NUM_THREADS"):
         if not asked.isdecimal() or not int(asked):
             raise ValueError(
-                f"the environment variable FUNGRAD_NUM_THREADS is {asked!r}; it can be 1, 2, ..."
+                f"the environment variable FUNGRAD_NUM_THREADS is {asked!r}; set it to 1, 2, ..., or unset it to use all cores"
             )
         return int(asked)
     if hasattr(os, "sched_getaffinity"):

@@ -11,7 +11,7 @@ from fungrad.nn.losses.operands import computed, total
 
 @public
 def kl_divergence(log_predictions: Any, targets: Any, axis: Any = -1, where: Any = None) -> Any:
-    """Return the relative entropy of distributions and those that are predicted.
+    """Return the relative entropy of target distributions with respect to the predicted ones.
 
     Parameters
     ----------
@@ -38,15 +38,15 @@ def kl_divergence(log_predictions: Any, targets: Any, axis: Any = -1, where: Any
 
 
 def _kl(log_predictions: Any, targets: Any, axis: Any, where: Any) -> Any:
-    none = targets == 0
-    log_targets = fnp.log(fnp.where(none, 1.0, targets))
-    return _mean_of_logs(targets, log_targets, log_predictions, axis, where)
+    is_zero = targets == 0
+    log_targets = fnp.log(fnp.where(is_zero, 1.0, targets))
+    return _expected_difference(targets, log_targets, log_predictions, axis, where)
 
 
-def _mean_of_logs(
+def _expected_difference(
     targets: Any, log_targets: Any, log_predictions: Any, axis: Any, where: Any
 ) -> Any:
-    """Return the expected difference of logarithms; they may be infinite where the probability is 0."""
+    """Return the sum of targets times differences of logarithms; where a target is 0, -inf does not count."""
     impossible = (targets == 0) & fnp.isinf(log_predictions)
     difference = log_targets - fnp.where(impossible, 0.0, log_predictions)
     return total(targets * difference, axis, where)
@@ -56,7 +56,7 @@ def _mean_of_logs(
 def kl_divergence_with_log_targets(
     log_predictions: Any, log_targets: Any, axis: Any = -1, where: Any = None
 ) -> Any:
-    """Return `kl_divergence` for the logarithms of probabilities.
+    """Return `kl_divergence` for targets that are given by their logarithms too.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def kl_divergence_with_log_targets(
     """
 
     def rule(x: Any, y: Any) -> Any:
-        return _mean_of_logs(fnp.exp(y), fnp.where(fnp.isneginf(y), 0.0, y), x, axis, where)
+        return _expected_difference(fnp.exp(y), fnp.where(fnp.isneginf(y), 0.0, y), x, axis, where)
 
     return computed("kl_divergence_with_log_targets", rule, log_predictions, log_targets)
 
@@ -85,7 +85,9 @@ def kl_divergence_with_log_targets(
 def generalized_kl_divergence(
     log_predictions: Any, targets: Any, axis: Any = -1, where: Any = None
 ) -> Any:
-    """Return `kl_divergence` for densities whose sums need not be 1: that of Bregman of ``x log(x) - x``.
+    """Return `kl_divergence` for densities whose sums need not be 1.
+
+    It is the Bregman divergence that the function ``x log(x) - x`` generates.
 
     Returns
     -------
@@ -108,4 +110,4 @@ def generalized_kl_divergence(
     return computed("generalized_kl_divergence", rule, log_predictions, targets)
 
 
-convex_kl_divergence = generalized_kl_divergence
+convex_kl_divergence = generalized_kl_divergence  # optax's name

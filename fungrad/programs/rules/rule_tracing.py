@@ -204,7 +204,8 @@ class Unusable(NamedTuple):
 def closed_over(name: str) -> str:
     """Return the message for a derivative by a capture of a function or its rule."""
     return (
-        f"the rule of `{name}` gives its derivatives by its arguments alone, and it is differentiated by a value "
-        f"that it closes over, or that its rule does; it was called at {place_of_use()}. Pass that value as an "
-        "argument (see closure_convert for functions that close over it), or stop_gradient of it."
+        f"the rule of `{name}` gives derivatives with respect to its arguments alone, but `{name}` or its rule also uses a "
+        f"traced value from outside, which is being differentiated; `{name}` was called at {place_of_use()}. Pass that value as "
+        "an argument too (fungrad.closure_convert does so for a function that closes over it); or, if it is a constant here, "
+        "close over fungrad.stop_gradient(value)."
     )

@@ -34,13 +34,13 @@ __all__ = [
 
 @mirrors(scipy.linalg.cholesky)
 def cholesky(a: Any, lower: bool = False) -> Any:
-    """The derivative is that by Hermitian matrices, as of `fungrad.numpy.linalg.cholesky`."""
+    """The derivative is with respect to Hermitian matrices, as for `fungrad.numpy.linalg.cholesky`."""
     return cholesky_factor(a, lower)
 
 
 @mirrors(scipy.linalg.cho_factor)
 def cho_factor(a: Any, lower: bool = False) -> Any:
-    """Traced, the triangle that is not used is zero."""
+    """For a traced `a` the other triangle is zero, where SciPy leaves elements of `a`."""
     return cholesky_factor(a, lower), lower
 
 
@@ -128,7 +128,7 @@ def svdvals(a: Any) -> Any:
 
 
 def _rank(s: Any, shape: tuple[int, ...], rcond: Any) -> int:
-    """Return how many singular values are not negligible. They must have values."""
+    """Return how many singular values are not negligible. Their values must be known."""
     if rcond is None:
         rcond = np.finfo(s.dtype).eps * max(shape)
     return int(np.count_nonzero(np.greater(s, np.max(s, initial=0) * rcond)))
@@ -153,7 +153,9 @@ def null_space(A: Any, rcond: Any = None) -> Any:
 def _one_matrix(a: Any) -> Any:
     x = matrices(a)
     if x.ndim > 2:
-        raise ValueError("each matrix of a stack may have another rank: give one matrix at a time")
+        raise ValueError(
+            "each matrix of a stack may have a rank of its own: give one matrix at a time"
+        )
     return x
 
 
@@ -164,7 +166,9 @@ def polar(a: Any, side: str = "right") -> Any:
         raise ValueError("`side` must be either 'right' or 'left'")
     x = matrices(a)
     is_wide = x.shape[-2] < x.shape[-1]
-    u, p = Polar()(adjoint(x) if is_wide else x)  # of the tall one, with p on the right
+    u, p = Polar()(
+        adjoint(x) if is_wide else x
+    )  # x = u p if x is not wide, else p u, by its adjoint
     u = adjoint(u) if is_wide else u
     if (side == "left") == is_wide:
         return u, p
@@ -193,7 +197,9 @@ def schur(a: Any, output: str = "real", sort: Any = None) -> Any:
     if output not in ("real", "complex", "r", "c"):
         raise ValueError("argument must be 'real', or 'complex'")
     if sort is not None:
-        raise TypeError("schur: traced matrices cannot be sorted; leave out `sort`")
+        raise TypeError(
+            "schur: the eigenvalues of a traced matrix cannot be sorted; leave out `sort`"
+        )
     return Schur(output[0] == "r")(matrices(a, square=True))
 
 
