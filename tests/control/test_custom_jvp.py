@@ -326,7 +326,7 @@ def test_a_value_the_rule_closes_over():
     assert fg.jit(fg.grad(loss, 1))(2.0, 3.0) == 4.0
     for call in [fg.grad(loss, (0, 1)), fg.jit(fg.grad(loss, (0, 1)))]:
         with pytest.raises(
-            TypeError, match=r"closes over.*test_custom_jvp.py.*Pass that value as an"
+            TypeError, match=r"uses a traced value.*test_custom_jvp.py.*Pass that value as an"
         ):
             call(2.0, 3.0)
 
