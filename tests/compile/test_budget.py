@@ -322,7 +322,7 @@ def test_programs_that_are_not_on_disk_are_made_within_the_budget(clock, monkeyp
 
 @needs_compiler
 def test_making_kernels_imports_neither_scipy_nor_what_devices_need():
-    """Imports hold Python's lock; those of SciPy's linear algebra, for counts of operations, for half a second."""
+    """Imports hold Python's lock; those of SciPy's linear algebra, for counts of operations, for 0.2 s."""
     environment = {**os.environ, "FUNGRAD_COMPILE": "background"}
     command = [sys.executable, "-c", IMPORTING]
     run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
