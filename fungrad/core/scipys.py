@@ -43,9 +43,15 @@ def instead_of_scipy() -> str:
     if name.startswith("scipy.sparse.") and method in _WRITE:
         return f"It is {name}.{method} that asks for it: write {_WRITE[method]}, which is the same product."
     if name.startswith("scipy.spatial.") and name.endswith("KDTree"):
+        made = method == "__init__"
+        write = (
+            "KDTree(fungrad.stop_gradient(x))"
+            if made
+            else "tree.query(fungrad.stop_gradient(x))[1]"
+        )
         return (
             f"It is {name}.{method} that asks for it. Neighbours do not change with small steps: take their positions as constants, "
-            "tree.query(fungrad.stop_gradient(x))[1], and compute with the distances to these points."
+            f"{write}, and compute with the distances to these points."
         )
     ours = _OTHERS.get(name, name if _is_ours(name) else "")
     if not ours:

@@ -43,7 +43,11 @@ def method(bound: Any, name: str) -> Any:
 
 def of_module(name: str) -> Iterator[tuple[Any, Any]]:
     """Yield functions and classes of a module of SciPy's without a mirror, and the stand-in for each."""
-    if name != "spatial.transform":
+    if name == "spatial._ckdtree":
+        from scipy.spatial import KDTree, cKDTree
+
+        yield cKDTree, scipys.switch(cKDTree, KDTree)
+    if not name.startswith("spatial.transform."):
         return
     import scipy.spatial.transform as theirs
 
@@ -145,18 +149,9 @@ def _radial(x: Any) -> Any:
 
 
 class _Univariate:
-    """A `UnivariateSpline`: a B-spline, and what it is outside of its knots."""
+    """A `UnivariateSpline`: a B-spline, and its values outside of its knots."""
 
-    _MODES: ClassVar[dict[Any, int]] = {
-        0: 0,
-        1: 1,
-        2: 2,
-        3: 3,
-        "extrapolate": 0,
-        "zeros": 1,
-        "raise": 2,
-        "const": 3,
-    }
+    _MODES: ClassVar[dict[Any, int]] = {"extrapolate": 0, "zeros": 1, "raise": 2, "const": 3}
 
     def __init__(self, spline: Any) -> None:
         from fungrad.scipy.interpolate import BSpline
@@ -166,24 +161,10 @@ class _Univariate:
         self._spline = BSpline.of((np.asarray(t), np.asarray(c)[: len(t) - k - 1]), (k, True, 0))
 
     def __call__(self, x: Any, nu: int = 0, ext: Any = None) -> Any:
-        import fungrad.numpy as fnp
+        from fungrad.scipy.interpolate.fitpack import at_places
 
-        mode = self._MODES[self._ext if ext is None else ext]
-        if mode == 0:
-            return self._spline(x, nu)
-        x = fnp.asarray(x)
-        low, high = self._spline.bounds()
-        if mode == 3:
-            return self._spline(fnp.clip(x, low, high), nu)
-        outside = (x < low) | (x > high)
-        if mode == 1:
-            return fnp.where(outside, 0.0, self._spline(x, nu))
-        from fungrad.core.tracer import needed_value
-
-        known = needed_value(outside)
-        if known is not None and np.any(known):
-            raise ValueError("UnivariateSpline: a place is outside of the knots, and ext='raise'")
-        return fnp.where(outside, np.nan, self._spline(x, nu))
+        ext = self._ext if ext is None else ext
+        return at_places(self._spline, x, nu, self._MODES.get(ext, ext))
 
     def integral(self, a: Any, b: Any) -> Any:
         """Return the integral from `a` to `b`; the spline is 0 outside of its knots, as for FITPACK."""
@@ -229,6 +210,13 @@ def _kde(x: Any) -> Any:
 
 
 # Others
+
+
+def _tree(x: Any) -> Any:
+    """Return the tree with methods in Python, which refuse traced places with advice."""
+    from scipy.spatial import KDTree
+
+    return x if isinstance(x, KDTree) else KDTree(x.data, x.leafsize, boxsize=x.boxsize)
 
 
 def _sparse(x: Any) -> Any:
@@ -284,6 +272,7 @@ _OBJECTS: dict[str, Function] = {
     "Rotation": _rotation,
     "Slerp": _slerp,
     "SuperLU": _Factors,
+    "cKDTree": _tree,
 }
 """What makes fungrad's object of SciPy's, by the name of the class."""
 

@@ -89,10 +89,10 @@ class Table:
                         self._methods[type(original), method] = stand_in
                 else:
                     self._of[id(original)] = original, scipys.switch(original, traced)
-        if rest.startswith("spatial.transform."):
+        if rest.startswith("spatial."):
             from fungrad.reading import scipy_objects
 
-            for original, made in scipy_objects.of_module("spatial.transform"):
+            for original, made in scipy_objects.of_module(rest):
                 self._of[id(original)] = original, made
         return True
 

@@ -272,6 +272,24 @@ MUTANTS = (
         ("tests/compile/test_reads.py",),
     ),
     Mutant(
+        "slow-functions-not-alone",
+        "fungrad/compile/kernels/meaning.py",
+        'return 1 + (types[inputs[0]].dtype.char in functions.ALONE.get(primitive.name, ""))',
+        "return 1",
+        "functions at which NumPy is slow are no kernels by themselves",
+        ("tests/compile/test_fuse.py::test_functions_that_numpy_is_slow_at_are_kernels_alone",),
+    ),
+    Mutant(
+        "rows-alone",
+        "fungrad/compile/kernels/meaning.py",
+        "return 1 + (len(inputs) > types[inputs[0]].ndim)",
+        "return 2",
+        "rows at index arrays are a kernel by themselves, as elements are",
+        (
+            "tests/compile/test_fuse.py::test_elements_at_index_arrays_are_a_kernel_alone_and_rows_are_not",
+        ),
+    ),
+    Mutant(
         "tier-of-other-modes",
         "fungrad/compile/tiers.py",
         "if native is None or not (usual or _ignores_underflow()) or self._is_unfit(arguments):",

@@ -321,8 +321,8 @@ def test_nothing_outside():
 
 def test_names():
     assert interpolate.__dir__() == interpolate.__all__
-    with pytest.raises(AttributeError, match=r"scipy\.interpolate\.griddata works on plain arrays"):
-        interpolate.griddata
+    with pytest.raises(AttributeError, match=r"scipy\.interpolate\.splprep works on plain arrays"):
+        interpolate.splprep
     with pytest.raises(AttributeError, match="did you mean 'CubicSpline'"):
         interpolate.CubicSplin
 

@@ -14,9 +14,11 @@ their arrays: they may be arguments and results of transformed functions.
 
 import scipy.interpolate
 
+from fungrad.scipy.interpolate.fitpack import *
 from fungrad.scipy.interpolate.grids import *
 from fungrad.scipy.interpolate.piecewise import *
 from fungrad.scipy.interpolate.radial import *
+from fungrad.scipy.interpolate.scattered import *
 from fungrad.scipy.interpolate.shape_preserving import *
 from fungrad.scipy.interpolate.splines import *
 from fungrad.scipy.names import mirror_of
