@@ -43,7 +43,7 @@ MUTANTS = (
         "np.stack([c for _, c, _ in made], 1) @ values, k",
         "np.stack([c for _, c, _ in made], 0) @ values[: made[0][1].size], k",
         "the matrix from values to coefficients of splrep is transposed",
-        ("tests/scipy/test_scattered.py::test_as_scipy",),
+        ("tests/scipy/test_scattered.py::test_cubes_and_planes_are_reproduced",),
     ),
     Mutant(
         "barycentric-corner",
@@ -51,7 +51,7 @@ MUTANTS = (
         "np.concatenate([some, 1 - np.sum(some, -1, keepdims=True)], -1)",
         "np.concatenate([1 - np.sum(some, -1, keepdims=True), some], -1)",
         "barycentric coordinates are given to other corners of the simplex",
-        ("tests/scipy/test_scattered.py::test_as_scipy",),
+        ("tests/scipy/test_scattered.py::test_cubes_and_planes_are_reproduced",),
     ),
     Mutant(
         "slopes-at-traced-places",

@@ -1,4 +1,4 @@
-"""FITPACK's splines, scattered data and trees of neighbours for tracers: against SciPy and differences."""
+"""FITPACK's splines, scattered data and trees of neighbours for tracers: against SciPy."""
 
 import numpy as np
 import pytest
@@ -82,6 +82,14 @@ def test_splrep_at_traced_places(k):
     f = fg.jit(lambda x, y: interpolate.splrep(x, y, k=k)[:2])
     for found, expected in zip(f(X, Y), splrep(X, Y, k=k)[:2], strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_cubes_and_planes_are_reproduced():
+    f = fg.jit(lambda y, x: interpolate.splev(x, interpolate.splrep(X, y)))
+    np.testing.assert_allclose(f(X**3, INSIDE), INSIDE**3, rtol=1e-12)
+    g = fg.jit(lambda v, x: interpolate.griddata(POINTS, v, x))
+    plane = lambda x: x @ np.array([2.0, -1.0]) + 3
+    np.testing.assert_allclose(g(plane(POINTS), PLACES), plane(PLACES), rtol=1e-12)
 
 
 def test_second_derivatives():
