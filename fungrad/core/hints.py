@@ -7,6 +7,8 @@ _TORCH = (
     "fungrad.pure_callback for the values of a function of PyTorch and fungrad.custom_jvp for its derivative"
 )
 _HINTS = {
+    "'SymbolicZero'": "a SymbolicZero stands for a tangent or cotangent of zeros, and has no arithmetic: leave its term out "
+    "where isinstance(t, SymbolicZero), or define the rule without symbolic_zeros=True, which gives arrays of zeros",
     "Iterator operand": "numpy.nditer works on the memory of arrays, and a tracer has none: iterate over x.ravel(), over "
     "the indices in numpy.ndindex(x.shape), or write the loop with operations on whole arrays",
     "output must be an array": "where `out` is a traced array, use the function of fungrad.numpy in place of the method of a NumPy "

@@ -96,7 +96,8 @@ CONVERT = (
 INDEX = (
     "Shapes and Python indices must be known when the function is traced: name the argument in "
     "static_argnums or static_argnames of the transform; to pick elements, index an array: x[i] works, and "
-    "fungrad.lax.dynamic_slice_in_dim(x, i, n) is x[i : i + n]; for a number of steps, fungrad.lax.fori_loop."
+    "fungrad.lax.dynamic_slice_in_dim(x, i, n) is x[i : i + n] for a length n that is known (for a traced one mask, with "
+    "fungrad.numpy.where); for a number of steps, fungrad.lax.fori_loop."
 )
 
 

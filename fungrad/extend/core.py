@@ -230,7 +230,7 @@ def concrete_or_error(force: Callable[[Any], T] | None, val: object, context: st
     """
     value = needed_value(val) if type(val) is Tracer else val
     if value is None:
-        message = f"a value is needed, and a tracer of type {val._type} has none: pass it in static_argnums, or compute it outside."
+        message = f"a value is needed, and a tracer of type {typeof(val)} has none: pass it in static_argnums, or compute it outside."
         raise ConcretizationError(f"{message} {context}".rstrip())
     return value if force is None else force(value)
 

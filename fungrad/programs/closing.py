@@ -314,6 +314,10 @@ def memoized(make: F) -> F:
     return made  # type: ignore[return-value]
 
 
+_NOTHING = object()
+"""Remembered in place of None, which stands for nothing remembered."""
+
+
 def _remembered(key: tuple[Any, ...], make: Callable[[], T]) -> T:
     if in_force := settings.get().programs:
         key = (*key, in_force)
@@ -321,8 +325,13 @@ def _remembered(key: tuple[Any, ...], make: Callable[[], T]) -> T:
         hash(key)
     except TypeError:  # a user's function that has no hash
         return make()
-    kept: T = keep(programs, key, key, make, _weight)
-    return kept
+
+    def made() -> Any:
+        value = make()
+        return _NOTHING if value is None else value
+
+    kept = keep(programs, key, key, made, _weight)
+    return None if kept is _NOTHING else kept  # type: ignore[return-value]
 
 
 def _weight(made: Any) -> float:

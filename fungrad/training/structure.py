@@ -98,8 +98,8 @@ def _refusal(path: str, value: Any) -> str:
             return f"{opening}, which is not a plain array; numpy.asarray makes one of it"
         return f"{opening} of dtype {value.dtype}, of which elements are Python objects or have no fixed size"
     return (
-        f"{opening}, which cannot be saved. Trees are of dicts, lists, tuples, named tuples, dataclasses and registered nodes, with arrays, "
-        "numbers, strings, bytes, None, and functions and classes that are found by their names"
+        f"{opening}, an object that cannot be saved. Make a dataclass or registered node of its class, or store one of these in its "
+        "place: a dict, list or tuple, an array, number, string, bytes or None, or a function or class that is found by its name"
     )
 
 

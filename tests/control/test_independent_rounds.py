@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import fungrad as fg
+from fungrad.programs.loops import independent
 from tests.control.random_nests import Nest
 
 N = 24
@@ -242,3 +243,18 @@ def test_large_parts_stay_in_a_loop():
     x = np.linspace(0.0, 1.0, 600)
     assert held_programs(f, x, x) == ["scan"]  # 2.9 MB at once
     np.testing.assert_allclose(fg.jit(f)(x, x), f(x, x))
+
+
+def test_a_loop_is_looked_at_once_also_if_its_rounds_depend_on_each_other(monkeypatch):
+    looked = []
+    made = independent._Rounds.__init__
+    monkeypatch.setattr(independent._Rounds, "__init__", lambda *a: looked.append(a) or made(*a))
+
+    def chain(x):
+        for _ in range(50):
+            x = np.sin(x) * 1.0123
+        return np.sum(x)
+
+    first, *others = [fg.grad(chain)(np.ones(3)) for _ in range(4)]
+    assert all((x == first).all() for x in others)
+    assert len(looked) == 1
