@@ -193,10 +193,10 @@ def test_fields_that_are_dropped_have_their_defaults():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"data_fields": ["w"], "meta_fields": []}, ValueError, "fields ['w', 'b'], each once"),
-        ({"data_fields": ["w", "b"], "meta_fields": ["b"]}, ValueError, "each once"),
-        ({"data_fields": ["w", "b", "q"], "meta_fields": []}, ValueError, "each once"),
-        ({"drop_fields": ["w"], "data_fields": ["w"]}, ValueError, "without drop_fields ['w']"),
+        ({"data_fields": ["w"], "meta_fields": []}, ValueError, "'b' is in none"),
+        ({"data_fields": ["w", "b"], "meta_fields": ["b"]}, ValueError, "'b' is in several"),
+        ({"data_fields": ["w", "b", "q"], "meta_fields": []}, ValueError, "'q' is no field"),
+        ({"drop_fields": ["w"], "data_fields": ["w"]}, ValueError, "'w' is in several"),
     ],
 )
 def test_dataclasses_that_cannot_be_registered(arguments, error, message):

@@ -60,7 +60,7 @@ class Sparsity(Picture):
     >>> drawing
     <Jacobian of <lambda>: 4 x 5, 8 entries (40 %), 2 products>
     >>> drawing.columns
-    array([0, 1, 0, 1, 0])
+    array([1, 0, 1, 0, 1])
     """
 
     def __init__(self, name: str, plan: Any) -> None:

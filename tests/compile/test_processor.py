@@ -11,7 +11,7 @@ WIDE = dict.fromkeys(("avx", "avx2", "fma", "f16c", "avx512f", "avx512bw", "sse2
 
 
 def forget():
-    for function in (processor.disabled, processor.features, host.compiler):
+    for function in (processor.disabled, processor.features, host.compiler, host._machine):
         function.cache_clear()
 
 
