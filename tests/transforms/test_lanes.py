@@ -695,7 +695,10 @@ def test_under_jit_without_answers(as_written):
 
 
 def test_reading_can_be_switched_off():
-    with setting(reading=False), pytest.raises(fg.ConcretizationError, match="differs between batch"):
+    with (
+        setting(reading=False),
+        pytest.raises(fg.ConcretizationError, match="differs between batch"),
+    ):
         fg.vmap(branch)(np.ones((2, 3)))
 
 
