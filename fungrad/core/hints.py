@@ -7,6 +7,7 @@ _TORCH = (
     "fungrad.pure_callback for the values of a function of PyTorch and fungrad.custom_jvp for its derivative"
 )
 _HINTS = {
+    "unsupported operand...'NoneType'": "the other operand is None: find out where it is made, or leave the operation out where it is None",
     "'SymbolicZero'": "a SymbolicZero stands for a tangent or cotangent of zeros, and has no arithmetic: leave its term out "
     "where isinstance(t, SymbolicZero), or define the rule without symbolic_zeros=True, which gives arrays of zeros",
     "Iterator operand": "numpy.nditer works on the memory of arrays, and a tracer has none: iterate over x.ravel(), over "

@@ -264,7 +264,7 @@ def no_number(type_: ArrayType, owner: Recorder, name: str, by: str) -> TypeErro
     advice = instead() or advice
     return refused(
         LostDerivativeError,
-        f"at {here()}\n{by or 'a function that is not fungrad’s'} converts a tracer of type {type_} to a Python number: "
+        f"at {here()}\n{by or 'a function outside of fungrad'} converts a tracer of type {type_} to a Python number: "
         f"its derivative would be lost. {advice}",
     )
 
