@@ -28,7 +28,7 @@ GUARD = "a guard"
 SPLIT = "a split batch"
 UNROLLED = "unrolled"
 STEP = "recorded"
-RAISED = "raised for the elements in which it fails"
+RAISED = "raised"
 
 COLUMNS = {
     "grad": lambda f: lambda xs: [fg.grad(f)(x) for x in xs],
