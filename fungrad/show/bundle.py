@@ -145,7 +145,10 @@ class Bundle:
                 return text
         except (ValueError, SyntaxError):
             pass
-        raise Unprintable(f"{primitive} holds {text[:60]}, which is no literal")
+        raise Unprintable(
+            f"{primitive} holds {text[:60]}, which cannot be written as source: leave that call out of the function that is "
+            "given to to_source"
+        )
 
     def taken(self, module: str, name: str) -> str:
         """Return the name in the text for `name` of a module of fungrad."""
