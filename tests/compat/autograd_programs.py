@@ -818,7 +818,17 @@ def arrays_of_numpys_to_which_boxes_are_added():
         total *= x
         return np.sum(total) + np.sum(parts[0]) + other[0]
 
-    return value_and_grad(f)(np.arange(3.0)), elementwise_grad(f)(np.arange(3.0))
+    def out_of_place(x):
+        return np.sum((1 + x) * x) + np.sum(-2 * x) + 1
+
+    try:
+        return value_and_grad(f)(np.arange(3.0)), elementwise_grad(f)(np.arange(3.0))
+    except TypeError:  # autograd refuses it since 1.9
+        if "fungrad" in sys.modules:
+            raise
+        return value_and_grad(out_of_place)(np.arange(3.0)), elementwise_grad(out_of_place)(
+            np.arange(3.0)
+        )
 
 
 @program
