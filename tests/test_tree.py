@@ -276,12 +276,16 @@ DIFFERENCES = [
 @pytest.mark.parametrize(("first", "second", "message"), DIFFERENCES)
 def test_trees_that_differ(first, second, message):
     calls = {
-        "tree.map: tree 3": lambda: tree.map(lambda *xs: xs, first, first, second),
-        "tree.map_with_path: tree 2": lambda: tree.map_with_path(lambda *xs: xs, first, second),
-        "tree.broadcast: tree 2": lambda: tree.broadcast(first, second),
+        "tree.map: tree number 3 of the call": lambda: tree.map(
+            lambda *xs: xs, first, first, second
+        ),
+        "tree.map_with_path: tree number 2 of the call": lambda: tree.map_with_path(
+            lambda *xs: xs, first, second
+        ),
+        "tree.broadcast: tree number 2 of the call": lambda: tree.broadcast(first, second),
     }
     for start, call in calls.items():
-        expected = f"^{start} does not have the structure of the first; at .*{re.escape(message)}"
+        expected = f"^{start} does not have the structure of the first; they differ at .*{re.escape(message)}"
         with pytest.raises(ValueError, match=expected):
             call()
 
@@ -343,7 +347,7 @@ def test_is_leaf_with_paths():
         ([0, 0], {"a": 0}, [{"a": 1}, {"b": 2}], TypeError, "at [1]: the dict lacks the keys ['a'] and"),
         ([0, 0], {"a": 0}, [{"a": 1}, {"a": (2, 3)}], TypeError, "at [1]['a']: expected a leaf, got a tup"),
         ([0, 0], None, [(1, 2), (1,)], TypeError, "at [1]: expected a tuple of length 2, got a tuple of"),
-        ([0, 0], None, (1, 2), ValueError, "tree 2 does not have the structure of the first; at the root"),
+        ([0, 0], None, (1, 2), ValueError, "tree number 2 of the call does not have the structure of the first; they differ at the root"),
         ([], None, [], ValueError, "outer_treedef has no leaves; give an inner_treedef"),
     ],
 )  # fmt: skip

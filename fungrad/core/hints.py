@@ -7,6 +7,8 @@ _TORCH = (
     "fungrad.pure_callback for the values of a function of PyTorch and fungrad.custom_jvp for its derivative"
 )
 _HINTS = {
+    "returned NotImplemented from __array_ufunc__": "an array class that computes NumPy's functions itself does not take tracers: compute with "
+    "its plain values, np.asarray(x), and make an object of the class from the results, outside of the transformed function",
     "unsupported operand...'NoneType'": "the other operand is None: find out where it is made, or leave the operation out where it is None",
     "'SymbolicZero'": "a SymbolicZero stands for a tangent or cotangent of zeros, and has no arithmetic: leave its term out "
     "where isinstance(t, SymbolicZero), or define the rule without symbolic_zeros=True, which gives arrays of zeros",

@@ -148,7 +148,7 @@ def beside(label: str, spec: TreeDef, trees: Sequence[Any]) -> list[list[Any]]:
                 raise
             path, how = mismatch
             raise ValueError(
-                f"{label}: tree {i} does not have the structure of the first; at {path}: {how}"
+                f"{label}: tree number {i} of the call does not have the structure of the first; they differ at {path}: {how}"
             ) from error
     return columns
 
