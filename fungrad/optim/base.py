@@ -110,12 +110,16 @@ def tree_map(f: Callable[..., Any], updates: Any, *rest: Any) -> Any:
 
 
 def broadcasting_map(f: Callable[..., Any], updates: Any, *rest: Any) -> Any:
-    """Apply f as `tree_map` does, to leaves of whatever shapes."""
+    """Apply f as `tree_map` does, to leaves of whatever shapes.
+
+    Results without axes are scalars of NumPy's, as those of its operators are.
+    """
 
     def one(x: Any, *others: Any) -> Any:
         if x is None:
             return None
         result = f(x, *others)
+        result = result[()] if type(result) is np.ndarray and not result.ndim else result
         dtype = getattr(x, "dtype", None)
         return result if dtype is None or dtype.kind != "V" else rounded(result, dtype, others)
 
@@ -224,7 +228,7 @@ def set_to_zero() -> GradientTransformation:
     >>> tx.update(np.ones(2), tx.init(np.zeros(2)))[0]
     array([0., 0.])
     """
-    return stateless(lambda updates, params: tree.map(fnp.zeros_like, updates))
+    return stateless(lambda updates, params: tree_map(fnp.zeros_like, updates))
 
 
 @public

@@ -185,7 +185,7 @@ def zeros_like(tree: T, dtype: DTypeLike | None = None) -> T:
     >>> optim.tree.zeros_like([np.ones(2)])
     [array([0., 0.])]
     """
-    return trees.map(lambda x: fnp.zeros_like(x, dtype=dtype), tree)
+    return trees.map(lambda x: fnp.zeros_like(x, dtype=dtype)[()], tree)
 
 
 @public

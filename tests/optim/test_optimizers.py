@@ -207,3 +207,26 @@ def test_complex_gradients_are_scaled_by_their_absolute_values():
     tx = optim.scale_by_adam(eps=0.0)
     updates, _ = tx.update(g, tx.init(g))
     np.testing.assert_allclose(updates, [0.6 + 0.8j, -1j], rtol=1e-14)
+
+
+NUMBERS = {
+    "adaptive_grad_clip": optim.adaptive_grad_clip(0.1),
+    "apply_if_finite": optim.apply_if_finite(optim.freeze(False), 2),
+    "clip_by_global_norm": optim.clip_by_global_norm(0.1),
+    "freeze": optim.freeze(True),
+    "keep_params_nonnegative": optim.keep_params_nonnegative(),
+    "radam": optim.radam(0.1),
+    "rprop": optim.rprop(0.1),
+    "sgd": optim.sgd(0.1),
+    "zero_nans": optim.zero_nans(),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_updates_of_numbers_are_no_arrays(name):
+    optimizer = NUMBERS[name]
+    for g in (-2.0, np.float32(-2.0)):
+        updates, state = optimizer.update(g, optimizer.init(np.float64(1.0)), np.float64(1.0))
+        assert isinstance(updates, float | np.floating)
+        compiled, _ = fg.jit(optimizer.update)(g, state, np.float64(1.0))
+        assert isinstance(compiled, np.floating)
