@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fungrad as fg
+from tests.reading.one_loop import check_one_loop, check_results
 
 X = np.linspace(-1.02, 1.31, 41)
 
@@ -76,22 +77,12 @@ FUNCTIONS = (*LOOPS, counted, of_rows, kept, of_objects)
 
 @pytest.mark.parametrize("f", LOOPS, ids=lambda f: f.__name__)
 def test_they_are_one_loop(f):
-    names = [e.primitive.name for e in fg.make_expr(f)(X).equations]
-    assert names.count("scan") == 1
-    assert "cond" not in names
+    check_one_loop(f, X)
 
 
 @pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
 def test_results_are_pythons(f):
-    points = [X, -X, X[::-1] + 0.01]
-    jitted, gradient = fg.jit(f), fg.jit(fg.grad(f))
-    for x in points:
-        steps = 1e-6 * np.eye(len(x))
-        slope = np.array([(f(x + d) - f(x - d)) / 2e-6 for d in steps])
-        assert jitted(x) == pytest.approx(f(x), rel=1e-12)
-        assert fg.grad(f)(x) == pytest.approx(slope, rel=1e-5, abs=1e-6)
-        assert gradient(x) == pytest.approx(slope, rel=1e-5, abs=1e-6)
-    assert fg.vmap(f)(np.stack(points)) == pytest.approx([f(x) for x in points], rel=1e-12)
+    check_results(f, X)
 
 
 def test_more_than_eight_patterns_have_one_program():
