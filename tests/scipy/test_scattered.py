@@ -189,3 +189,15 @@ def test_neighbours_of_traced_points_are_refused_and_the_advice_works(kind):
     towards = (place - POINTS[i]) / np.linalg.norm(place - POINTS[i])
     np.testing.assert_allclose(fg.grad(of_place)(place), towards, rtol=1e-12)
     np.testing.assert_allclose(fg.grad(of_points)(POINTS)[i], -towards, rtol=1e-12)
+
+
+def test_places_beside_a_simplex():
+    """A place outside of all simplices, by less than the tolerance, has the value of the nearest plane."""
+    points, values = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.array([0.0, 1.0, 2.0])
+    beside = np.array([[0.5, -1e-9]])
+    within = fg.jit(lambda v: interpolate.griddata(points, v, beside, simplex_tolerance=1e6)[0])
+    assert within(values) == pytest.approx(0.5)
+    assert np.isnan(fg.jit(lambda v: interpolate.griddata(points, v, beside)[0])(values))
+    for values_ in (values, None):
+        with pytest.raises(ValueError, match="simplex_tolerance must be positive, got 0"):
+            interpolate.griddata(points, values_, beside, simplex_tolerance=0)

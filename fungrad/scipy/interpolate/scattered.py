@@ -30,6 +30,7 @@ def griddata(
     method: str = "linear",
     fill_value: Any = np.nan,
     rescale: bool = False,
+    simplex_tolerance: float = 1.0,
 ) -> Array:
     """Interpolate scattered data at places; differentiable in the values and the places.
 
@@ -47,6 +48,15 @@ def griddata(
         What is returned outside of the convex hull of the points; "nearest" does not use it.
     rescale
         Whether to scale the points to the unit cube first.
+    simplex_tolerance
+        Factor of the tolerance with which a place counts as within a simplex; SciPy has it since 1.18.
+
+    Raises
+    ------
+    TypeError
+        If `points` are traced.
+    ValueError
+        If shapes do not fit, `simplex_tolerance` is not positive, or a method takes no traced arrays.
 
     Examples
     --------
@@ -55,8 +65,11 @@ def griddata(
     >>> fg.grad(lambda x: griddata(points, values, x)[0])(np.array([[0.5, 0.5]]))
     array([[2., 1.]])
     """
+    if simplex_tolerance <= 0:
+        raise ValueError(f"griddata: simplex_tolerance must be positive, got {simplex_tolerance}")
     if not has_tracer([points, values, xi, fill_value]):
-        return scipy.interpolate.griddata(points, values, xi, method, fill_value, rescale)
+        given = {} if simplex_tolerance == 1 else {"simplex_tolerance": simplex_tolerance}
+        return scipy.interpolate.griddata(points, values, xi, method, fill_value, rescale, **given)
     if has_tracer([points]):
         raise TypeError(
             "griddata: points cannot be traced, since their triangulation jumps with them: use RBFInterpolator, which takes traced places"
@@ -89,7 +102,8 @@ def griddata(
         points, at = (points - offset) / width, (at - offset) / width
     if method == "nearest":
         return _rows(values, _found(scipy.spatial.cKDTree(points).query, 1, at))
-    return _linear(scipy.spatial.Delaunay(points), values, at, fill_value)
+    tolerance = 100 * np.finfo(float).eps * simplex_tolerance  # SciPy's
+    return _linear(scipy.spatial.Delaunay(points), tolerance, values, at, fill_value)
 
 
 def _of_one_variable(points: Any, values: Any, xi: Any, method: str, fill_value: Any) -> Any:
@@ -99,9 +113,9 @@ def _of_one_variable(points: Any, values: Any, xi: Any, method: str, fill_value:
     return interp1d(points, values, method, 0, True, False, fill_value)(xi)
 
 
-def _linear(mesh: Any, values: Any, at: Any, fill_value: Any) -> Any:
+def _linear(mesh: Any, tolerance: float, values: Any, at: Any, fill_value: Any) -> Any:
     """Return the sum of the values at the corners of simplices, times barycentric coordinates."""
-    simplex = _found(mesh.find_simplex, None, at)
+    simplex = _found(lambda places: mesh.find_simplex(places, tol=tolerance), None, at)
     within: Any = np.maximum(simplex, 0)
     inverse = _rows(mesh.transform[:, :-1], within)
     some = np.sum(inverse * (at - _rows(mesh.transform[:, -1], within))[..., np.newaxis, :], -1)
