@@ -21,7 +21,7 @@ from fungrad.scipy.interpolate.piecewise import PPoly as PPoly
 from fungrad.scipy.interpolate.shape_preserving import PchipInterpolator as PchipInterpolator
 from fungrad.scipy.interpolate.radial import RBFInterpolator as RBFInterpolator
 from fungrad.scipy.interpolate.grids import RegularGridInterpolator as RegularGridInterpolator
-def griddata(points: _ArrayLike, values: _ArrayLike, xi: _ArrayLike, method: str = ..., fill_value: _ArrayLike = ..., rescale: _bool = ...) -> _Array: r"""Interpolate scattered data at places; differentiable in the values and the places."""
+def griddata(points: _ArrayLike, values: _ArrayLike, xi: _ArrayLike, method: str = ..., fill_value: _ArrayLike = ..., rescale: _bool = ..., simplex_tolerance: float = ...) -> _Array: r"""Interpolate scattered data at places; differentiable in the values and the places."""
 from fungrad.scipy.interpolate.grids import interp1d as interp1d
 def interpn(points: _Sequence[_Any], values: _ArrayLike, xi: _ArrayLike, method: str = ..., bounds_error: _bool = ..., fill_value: _ArrayLike = ...) -> _Array: r"""Interpolate values on a rectilinear grid at places; see `RegularGridInterpolator`."""
 def make_interp_spline(x: _ArrayLike, y: _ArrayLike, k: int = ..., t: _ArrayLike | None = ..., bc_type: _Any = ..., axis: int = ..., check_finite: _bool = ...) -> _BSpline: r"""Return the spline through points, as SciPy does; differentiable in `x`, `y` and `t`."""
