@@ -111,7 +111,7 @@ def _check_number(name: str, x: Bounds, y: Bounds, second: ArrayType) -> None:
     """Raise `NotRecorded` if Python does not compute a number as programs do, for operands in some bounds."""
     if name != "power":
         if y[0] <= 0 <= y[1]:
-            raise NotRecorded("it divides by zero in some round")
+            raise NotRecorded("it divides by zero in some iteration")
     elif x[0] < 0 and x[0] <= x[1] and second.dtype.kind == "f":
         raise NotRecorded("a power of a negative number may be complex")
 

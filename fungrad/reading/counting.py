@@ -116,6 +116,8 @@ def recorded_span(label: str, span: Span, step: Step, state: Any) -> Any:
         rounds = None if most is None else np.array([0, max(most - 1, 0)])
         check_rounds(expr, captured, carries, [rounds], 1 << 31 if most is None else most)
         if most is None and [t.dtype for t in begun.types] != [t.dtype for t in types]:
-            raise NotRecorded("a number changes its type in the first round, and there may be none")
+            raise NotRecorded(
+                "a number changes its type in the first iteration, and there may be none"
+            )
 
     return recorded_counted(label, span.count, most, run, begun, check)

@@ -42,7 +42,7 @@ def explain(about: Any = "") -> Any:
 
     ``fungrad.explain(f)(*args)`` traces `f` for the arguments as the first call of ``fungrad.jit(f)`` does, and runs nothing. The
     result prints the source of `f` and of the functions that it calls, with a note beside each line. For a `for` or `while` it
-    says whether a loop was recorded, or its rounds one after the other, and why. For an `if` it says whether both branches were
+    says whether a loop was recorded, or its iterations one after the other, and why. For an `if` it says whether both branches were
     recorded, or the one that a value led to, which is guarded then. It says which functions were read, and why others were
     not. Its `rows` hold that as data. Of a jitted function that has been called it says as well which of its programs have
     kernels, and why others have none.
@@ -68,7 +68,7 @@ def explain(about: Any = "") -> Any:
     1  def f(x):
     2      if x > 0:           # both branches
     3          x = math.sin(x)
-    4      for _ in range(3):  # unrolled, 3 rounds: few rounds
+    4      for _ in range(3):  # unrolled, 3 iterations: few iterations
     5          x = x * x
     6      return x
     >>> try:

@@ -134,8 +134,8 @@ class Noted:
         """
         count = None if over is None else rounds(over)
         if recorded:
-            first = "one round, then " if unrolled else ""
-            rest = "a loop" if count is None else f"a loop of {count - unrolled} rounds"
+            first = "one iteration, then " if unrolled else ""
+            rest = "a loop" if count is None else f"a loop of {count - unrolled} iterations"
             self._note(_place(site), first + rest)
             return
         reason = _failed(site, failures)
@@ -144,14 +144,16 @@ class Noted:
         plural = "" if count == 1 else "s"
         self._note(
             _place(site),
-            "unrolled" if count is None else f"unrolled, {count} round{plural}",
+            "unrolled" if count is None else f"unrolled, {count} iteration{plural}",
             reason,
         )
 
 
-_GUARDED = "a derivative is taken, for which a loop needs a bound on its number of rounds"
+_GUARDED = "a derivative is taken, for which a loop needs a bound on its number of iterations"
 
-_WHILE = "nothing in it is traced, or a derivative is taken, for which it needs a number of rounds"
+_WHILE = (
+    "nothing in it is traced, or a derivative is taken, for which it needs a number of iterations"
+)
 
 
 def _place(site: Site) -> Place:
@@ -167,7 +169,7 @@ def _failed(site: Site, failures: int) -> str:
 
 def _not_tried(site: Site, over: Any, count: int | None) -> str:
     if count is not None and count < LEAST:
-        return "few rounds"
+        return "few iterations"
     if type(over) not in (range, list, tuple, np.ndarray, Rows) and count is None:
         return f"it goes over an object of type {type(over).__name__}"
     from fungrad.reading.loops import LEAST_WORK

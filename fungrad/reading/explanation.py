@@ -26,7 +26,7 @@ class Line(NamedTuple):
     text
         What is written there, without the indentation that all lines of the function have.
     outcome
-        What becomes of it: "a loop of 100 rounds", "both branches", "calls math.sin: traced"; "" if it is as it was.
+        What becomes of it: "a loop of 100 iterations", "both branches", "calls math.sin: traced"; "" if it is as it was.
     reason
         Why, if there is anything to say; where several things are said of the line, reasons may stand in `outcome`.
     """

@@ -187,7 +187,7 @@ def packed(
         root = root_of(x)
         if root._owner.level < body_level.get() or any(root is root_of(y) for y in arrays):
             raise NotRecorded(
-                "it appends an array to a list that is there, or written to, outside of the round"
+                "it appends an array to a list that is there, or written to, outside of the iteration"
             )
         shown = [y for y, z in seen.items() if y in site.origin.filled and _shows(z, root)]
         shown += [y for y, z in held if y in filled and _shows(z, root)]

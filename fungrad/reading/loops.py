@@ -129,7 +129,7 @@ class _Repeat(Rounds):
         """Record the loop; return the values that the variables have after it."""
         label = f"the `while` in line {self.site.line}"
         if self.outside.lists:
-            raise NotRecorded("it appends to a list, and the number of rounds is not known")
+            raise NotRecorded("it appends to a list, and the number of iterations is not known")
         test = form(self.site, "test", self.names)
 
         def goes_on(state: Any) -> Any:
@@ -269,9 +269,9 @@ class _Ranged(_For):
         self.span = span
         super().__init__(site, known, outside)
         if self.targets:
-            raise NotRecorded(f"{self.targets[0]} is read after a loop that may have no round")
+            raise NotRecorded(f"{self.targets[0]} is read after a loop that may have no iteration")
         if outside.lists or site.is_list:
-            raise NotRecorded("it appends to a list, and the number of rounds is not known")
+            raise NotRecorded("it appends to a list, and the number of iterations is not known")
 
     def outcome(self) -> Any:
         """Record the loop; return the values that the variables have after it."""

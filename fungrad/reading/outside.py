@@ -115,7 +115,7 @@ class Body:
         if key in self._made or key in self._before:
             return
         if key in self._given:
-            raise NotRecorded("it changes an object in which it keeps what a round hands on")
+            raise NotRecorded("it changes an object in which it keeps what an iteration hands on")
         content = content_of(owner)
         if content is None:
             raise NotRecorded(f"it changes an object of type {type(owner).__name__}")

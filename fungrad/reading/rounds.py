@@ -35,7 +35,7 @@ class Rounds:
         lacking = [x for x in self.wanted if x not in known and x not in site.targets]
         lacking += [x.shown for x in outside.slots if not x.exists()]
         if lacking:
-            raise NotAtFirst(f"{lacking[0]} has no value before the first round")
+            raise NotAtFirst(f"{lacking[0]} has no value before the first iteration")
         carried = [x for x in self.wanted if x not in site.targets and x not in self.counted()]
         begun = {x: opened(known[x]) for x in carried}
         self.changing = [x for x in carried if is_dynamic(begun[x])]

@@ -310,7 +310,7 @@ class _Items:
         if type(index) is Tracer:
             kind = type(self._items).__name__
             raise NotRecorded(
-                f"it assigns elements of a {kind} at an index that the round computes"
+                f"it assigns elements of a {kind} at an index that the iteration computes"
             )
         self._items[index] = value
 

@@ -63,7 +63,9 @@ def check_whole_numbers(
         grows = max(higher - high, low - lower)
         step = max(high - LARGE, -LARGE - low, 0)
         if grows > LARGE or step * count > LIMIT:
-            raise NotRecorded("a whole number grows from round to round, perhaps beyond 64 bits")
+            raise NotRecorded(
+                "a whole number grows from one iteration to the next, perhaps beyond 64 bits"
+            )
 
 
 def _is_python(type_: ArrayType) -> bool:

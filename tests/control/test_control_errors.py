@@ -474,7 +474,7 @@ def test_advice_names_what_differs():
     start = np.zeros(2)
     for step, words in (
         (lambda c, x: ((c, c), None), "as the pytree it came in"),
-        (lambda c, x: (c[:1], None), "must be the same in each round"),
+        (lambda c, x: (c[:1], None), "must be the same in each iteration"),
         (lambda c, x: (c.astype(np.float32), None), "of the dtypes it makes"),
     ):
         with pytest.raises(TypeError, match=words):

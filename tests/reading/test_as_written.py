@@ -159,7 +159,7 @@ def test_loops_that_call_it_are_unrolled():
 
     (row,) = [row for row in fg.explain(f)(1.0).rows if "range(100)" in row.text]
     assert (row.outcome, row.reason) == (
-        "unrolled, 100 rounds",
+        "unrolled, 100 iterations",
         "it calls step, whose source is not read",
     )
     assert fg.grad(f)(1.0) == pytest.approx(1.01**100, rel=1e-12)

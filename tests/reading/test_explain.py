@@ -75,12 +75,12 @@ def explanation():
 
 TOLD = {
     "if flag is None": ("Python's own", "its condition is about Python's objects"),
-    "in range(100)": ("a loop of 100 rounds", ""),
+    "in range(100)": ("a loop of 100 iterations", ""),
     "np.sin(x)": ("calls math.cos", "traced"),
-    "in range(5)": ("unrolled, 5 rounds", "few rounds"),
-    "in range(50)": ("unrolled, 50 rounds", "it calls print, which may do more than compute"),
-    "in range(20)": ("unrolled, 20 rounds", "little work"),
-    'in {"a": 1}': ("unrolled, 1 round", "few rounds"),
+    "in range(5)": ("unrolled, 5 iterations", "few iterations"),
+    "in range(50)": ("unrolled, 50 iterations", "it calls print, which may do more than compute"),
+    "in range(20)": ("unrolled, 20 iterations", "little work"),
+    'in {"a": 1}': ("unrolled, 1 iteration", "few iterations"),
     "if x > 0": ("both branches", ""),
     "while x < -3": ("a loop", ""),
     "generated(x)": ("calls generated", "not read: it is a generator or a coroutine"),
@@ -134,11 +134,11 @@ def test_it_prints_the_source_with_what_became_of_it():
     text = str(explanation())
     first, *_ = text.splitlines()
     assert first == f"program, {__file__}:{program.__code__.co_firstlineno}: read"
-    assert re.search(r"\d+      for i in range\(100\): +# a loop of 100 rounds\n", text)
+    assert re.search(r"\d+      for i in range\(100\): +# a loop of 100 iterations\n", text)
     assert "\n\ndoubled, " in text
     assert str(explanation()) == repr(explanation())
     html = explanation()._repr_html_()
-    assert "a loop of 100 rounds" in html
+    assert "a loop of 100 iterations" in html
     assert "if x &gt; 0" in html
     assert "failed" not in html
 
@@ -172,7 +172,7 @@ def test_transforms_explain_the_function_that_they_are_of(transform):
         return x
 
     explained = fg.explain(transform(f))(1.0)
-    assert said(explained, "in range(64)") == ("a loop of 64 rounds", "")
+    assert said(explained, "in range(64)") == ("a loop of 64 iterations", "")
     assert said(explained, "math.sin(x)") == ("calls math.sin", "traced")
 
 
@@ -231,7 +231,7 @@ def test_functions_inside_are_among_the_lines_of_those_around():
 
     explained = fg.explain(f)(1.0)
     assert [function.why for function in explained.functions] == [""]
-    assert said(explained, "in range(3)") == ("unrolled, 3 rounds", "few rounds")
+    assert said(explained, "in range(3)") == ("unrolled, 3 iterations", "few iterations")
 
 
 def test_lambdas_are_explained():
@@ -272,7 +272,7 @@ def test_lines_that_are_called_in_several_ways_say_all():
 
     outcome, _ = said(fg.explain(f)(1.0), "in range(n)")
     assert outcome == (
-        "unrolled, 2 rounds: few rounds; unrolled, 4 rounds: few rounds; a loop of 100 rounds"
+        "unrolled, 2 iterations: few iterations; unrolled, 4 iterations: few iterations; a loop of 100 iterations"
     )
 
 
@@ -358,7 +358,7 @@ def test_threads_have_explanations_of_their_own():
         thread.start()
     for thread in threads:
         thread.join()
-    assert results == {n: {(f"unrolled, {n} rounds", "few rounds")} for n in range(2, 6)}
+    assert results == {n: {(f"unrolled, {n} iterations", "few iterations")} for n in range(2, 6)}
 
 
 def test_numbers_that_are_negative_do_not_make_a_condition_pythons():

@@ -412,7 +412,7 @@ def given_the_module(x, np=np):
 def test_variables_with_the_names_of_modules_do_not_hide_the_source():
     (first,) = fg.explain(given_the_module)(1.3).functions
     assert not first.why
-    assert "a loop of 20 rounds" in [row.outcome for row in first.rows]
+    assert "a loop of 20 iterations" in [row.outcome for row in first.rows]
 
 
 class Moving:

@@ -109,7 +109,7 @@ STACKED = [
 @pytest.mark.parametrize("function", STACKED, ids=lambda f: f.__name__)
 def test_lists_are_stacked(function):
     assert set(kinds(function, X)) <= {"scan", "cond"}
-    assert f"unrolled, {len(X)} rounds" not in str(fg.explain(function)(X))
+    assert f"unrolled, {len(X)} iterations" not in str(fg.explain(function)(X))
     check(function, X)
 
 
@@ -417,7 +417,7 @@ def test_derivatives_backwards_have_a_number_of_rounds(function):
     explained = fg.explain(fg.jit(fg.grad(function)))(X, 9)
     said = next(row.said for row in explained.rows if "range(" in row.text)
     assert "guarded" in said
-    assert "needs a bound on its number of rounds; a loop" in said
+    assert "needs a bound on its number of iterations; a loop" in said
 
 
 def test_a_number_that_may_change_its_type_is_guarded():

@@ -131,7 +131,7 @@ def advice_on_carries(first: TypedTree, second: TypedTree) -> str:
         )
     if any(a.shape != b.shape for a, b in zip(first[1], second[1], strict=True)):
         return (
-            "Shapes must be the same in each round. If only the start is too small, broadcast it before the loop "
+            "Shapes must be the same in each iteration. If only the start is too small, broadcast it before the loop "
             "(fungrad.numpy.broadcast_to). If the carry grows, return the new part as the second output of scan, which "
             "stacks it, set elements of an array of the final size, or write a Python loop."
         )
