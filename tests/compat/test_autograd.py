@@ -245,6 +245,10 @@ seen = []
 grad(lambda x: (seen.append(str(type(x))), np.sum(x * x))[1])(onp.ones(2))
 assert seen == ["<class 'autograd.numpy.numpy_boxes.ArrayBox'>"]
 
+# The value of a box is a constant, in compiled and mapped gradients too.
+slope = grad(lambda x: getval(x) * x)
+assert slope(2.0) == fungrad.jit(slope)(2.0) == fungrad.vmap(slope)(onp.full(3, 2.0))[0] == 2.0
+
 # Arrays of objects that hold boxes are arrays of numbers.
 for make in (np.array, np.asarray):
     f = lambda d: np.sum(make(make([1.0, d, 2.0 * d], dtype=object).ravel(), dtype=float) ** 2)

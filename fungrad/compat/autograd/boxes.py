@@ -20,6 +20,7 @@ from fungrad.core.types import type_of
 from fungrad.numpy.promotion import has_tracer
 from fungrad.transforms.autodiff import vjp
 from fungrad.transforms.call import as_operand
+from fungrad.transforms.stop import stop_gradient
 
 OUTSIDE = "new_box"
 
@@ -54,10 +55,10 @@ MAPPINGS = Makers()
 
 
 def getval(x: Any) -> Any:
-    """Return `x` if it is no box, else its value."""
+    """Return `x` if it is no box, else its value; a constant for derivatives, where it has none yet."""
     if type(x) is Tracer:
         value = known_value(x)
-        return x if value is None else value
+        return stop_gradient(x) if value is None else value
     return tree.map(getval, x) if type(x) in (list, tuple, dict) else x
 
 
