@@ -299,9 +299,13 @@ class Primitive(InternedValue):
             "transpose": "be transposed: it is not linear in what it is differentiated by",
             "batch": "be vectorised by vmap",
         }[rule]
+        advice = {
+            "jvp": ". Give the function that uses it a rule with fungrad.custom_jvp, or its operands stop_gradient",
+            "batch": ". Give the function that uses it a rule with fungrad.custom_batching.custom_vmap",
+        }
         return MissingRuleError(
             f"the primitive `{self.name}` has no `{rule}` rule for such operands, so it cannot {what}; "
-            f"it was used at {place_of_use()}"
+            f"it was used at {place_of_use()}{advice.get(rule, '')}"
         )
 
     def as_sequence(self, results: Any) -> Sequence[Any]:

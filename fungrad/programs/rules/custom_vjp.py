@@ -255,7 +255,7 @@ class custom_vjp(CustomDerivative):
             if any(type(x) is Tracer for x in tree.leaves(args[i])):
                 raise TypeError(
                     f"{self.label}: the argument {self.argument_name(i)} is in nondiff_argnums, and traced arrays "
-                    "cannot be. Leave it out of nondiff_argnums and let bwd return None as its cotangent."
+                    "cannot be. Leave it out of nondiff_argnums: fwd can save it for bwd, which returns its cotangent too, None for zero."
                 )
         return args
 
