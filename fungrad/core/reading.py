@@ -40,7 +40,10 @@ def provide_reasons(reason: Callable[[CodeType], str]) -> None:
 def why_not_read(code: CodeType) -> str:
     """Return the sentence of an error on a function that could not be read, else ""."""
     reason = _reasons[0](code) if _reasons and settings.get().reading else ""
-    return reason and f"The function is not read, since {reason}: see fungrad.explain."
+    return (
+        reason
+        and f"The function is not read, which would make Python's branches and calls traceable, since {reason}."
+    )
 
 
 def tell(kind: str, *about: Any) -> None:

@@ -110,6 +110,11 @@ def _static_advice(name: int | str, path: str) -> str:
             "attributes as they are at the first call, and does not see them change, as by m.w = 5; register the class as a pytree of "
             "its arrays, as above or with fungrad.tree_util.register_dataclass, and they are arguments."
         )
+    if path:
+        return (
+            " If it is a setting, take it out of that argument: let the function close over it, or pass it as an argument of its "
+            "own, which jit takes with static_argnames."
+        )
     return " Name it in static_argnames if it is a setting."
 
 

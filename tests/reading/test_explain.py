@@ -332,7 +332,7 @@ def test_reading_that_is_switched_off_is_said():
 def test_errors_in_functions_that_could_not_be_read_say_why():
     scope = {}
     exec("import math\ndef f(x):\n    return math.sin(x)\n", scope)
-    sentence = r"The function is not read, since its source is not there: see fungrad\.explain\."
+    sentence = r"The function is not read, which would make Python's branches and calls traceable, since its source is not there\."
     with pytest.raises(fg.LostDerivativeError, match=sentence):
         fg.grad(scope["f"])(1.0)
     with fg.settings.reading(False), pytest.raises(fg.LostDerivativeError) as error:
