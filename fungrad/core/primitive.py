@@ -299,13 +299,11 @@ class Primitive(InternedValue):
             "transpose": "be transposed: it is not linear in what it is differentiated by",
             "batch": "be vectorised by vmap",
         }[rule]
-        advice = {
-            "jvp": ". Give the function that uses it a rule with fungrad.custom_jvp, or its operands stop_gradient",
-            "batch": ". Give the function that uses it a rule with fungrad.custom_batching.custom_vmap",
-        }
+        by = {"jvp": "custom_jvp", "batch": "custom_batching.custom_vmap"}.get(rule)
+        advice = f". Give the function that uses it a rule, with fungrad.{by}" if by else ""
         return MissingRuleError(
             f"the primitive `{self.name}` has no `{rule}` rule for such operands, so it cannot {what}; "
-            f"it was used at {place_of_use()}{advice.get(rule, '')}"
+            f"it was used at {place_of_use()}{advice}"
         )
 
     def as_sequence(self, results: Any) -> Sequence[Any]:
