@@ -24,7 +24,7 @@ from fungrad.primitives.slices import Slice
 from fungrad.primitives.ufunc import Elementwise
 
 IN_C = -1
-"""In place of a variable: C order, whatever the inputs' orders."""
+"""Mark of variables in C order whatever the inputs' orders, in place of a representative variable."""
 
 
 @dataclass(frozen=True, repr=False)

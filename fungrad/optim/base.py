@@ -110,7 +110,7 @@ def tree_map(f: Callable[..., Any], updates: Any, *rest: Any) -> Any:
 
 
 def broadcasting_map(f: Callable[..., Any], updates: Any, *rest: Any) -> Any:
-    """Apply f as `tree_map` does, to leaves of whatever shapes.
+    """Apply f as `tree_map` does, to leaves whose shapes may differ.
 
     Results without axes are scalars of NumPy's, as those of its operators are.
     """

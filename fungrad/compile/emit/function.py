@@ -45,7 +45,7 @@ class Function(Places):
             yield part
 
     def rounds(self, count: int, unrolled: int) -> Iterator[str]:
-        """Yield the indices up to a number, one after the other, or if there are many, that of a loop."""
+        """Yield each index below a number; if there are many, the one symbolic index of a loop."""
         if count <= unrolled:
             yield from map(str, range(count))
         else:
