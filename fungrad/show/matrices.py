@@ -15,7 +15,7 @@ from fungrad.patterns.jacobian import plan_of
 from fungrad.show.arrange import LETTER, LINE
 from fungrad.show.labels import called
 from fungrad.show.pictures import Picture
-from fungrad.show.svg import DARK, LIGHT, MARGIN
+from fungrad.show.svg import MARGIN, page
 
 LARGEST = 120
 """Rows or columns up to which each entry is a square; those of more are drawn in blocks."""
@@ -99,14 +99,8 @@ class Sparsity(Picture):
         texts = [len(self._head) * 8.0, *[len(x) * LETTER for x in notes], 30 * LETTER]
         width = max(left + n * side, *texts) + 2 * MARGIN
         height = top + m * side + 2 * MARGIN + LINE * len(legend) + MARGIN
-        style = RULES.format_map(LIGHT)
-        if dark:
-            style += f"@media (prefers-color-scheme: dark) {{\n{RULES.format_map(DARK)}}}\n"
         parts = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="fgp" width="{width:.0f}" height="{height:.0f}" '
-            f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="{escape(self._head)}">',
-            f"<style>\n{style}</style>",
-            f'<rect class="page" width="{width:.0f}" height="{height:.0f}"/>',
+            *page("fgp", RULES, width, height, self._head, dark),
             _text(MARGIN, MARGIN + LINE - 3, self._head, "head"),
         ]
         parts += [

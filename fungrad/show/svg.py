@@ -53,6 +53,19 @@ _FRAMES = {"kernel": "frame", "repeated": "repeated", "backward": "beside"}
 _IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
+def page(name: str, rules: str, width: float, height: float, label: str, dark: bool) -> list[str]:
+    """Return the first lines of a drawing: its size, the style of the class `name`, and the page."""
+    style = rules.format_map(LIGHT)
+    if dark:
+        style += f"@media (prefers-color-scheme: dark) {{\n{rules.format_map(DARK)}}}\n"
+    return [
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="{name}" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="{escape(label)}">',
+        f"<style>\n{style}</style>",
+        f'<rect class="page" width="{width:.0f}" height="{height:.0f}"/>',
+    ]
+
+
 def svg_of(scene: Scene, head: str, notes: Sequence[str], dark: bool = True) -> str:
     """Return the drawing of a scene with a heading; `dark` adds colours for dark mode."""
     layout = arranged(scene)
@@ -62,14 +75,8 @@ def svg_of(scene: Scene, head: str, notes: Sequence[str], dark: bool = True) -> 
     text = max([len(head) * 8.0, *[len(x) * LETTER for x in notes], sum([w for *_, w in keys])])
     width = max(layout.width, text) + 2 * MARGIN
     height = top + layout.height + 3 * MARGIN
-    style = RULES.format_map(LIGHT)
-    if dark:
-        style += f"@media (prefers-color-scheme: dark) {{\n{RULES.format_map(DARK)}}}\n"
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="fgg" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="{escape(lines[0])}">',
-        f"<style>\n{style}</style>",
-        f'<rect class="page" width="{width:.0f}" height="{height:.0f}"/>',
+        *page("fgg", RULES, width, height, lines[0], dark),
         _text(MARGIN, MARGIN + LINE - 3, lines[0], "head"),
     ]
     parts += [
