@@ -121,3 +121,8 @@ def looks_on_disk(tier):
     tier.compile(make=False)
     tier._asked = None
     return True
+
+
+def assembly(function, *args):
+    """Return LLVM's assembly of the kernels of a jitted function."""
+    return [host_kernels.assembly(kernel)[0] for kernel in fg.jit(function).lower(*args).kernels]

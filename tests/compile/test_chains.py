@@ -5,8 +5,7 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad.compile.targets import host_kernels
-from tests.compile.compiling import in_mode, needs_compiler
+from tests.compile.compiling import assembly, in_mode, needs_compiler
 
 pytestmark = [needs_compiler, in_mode("eager")]
 
@@ -25,10 +24,6 @@ def horner(x, terms=24):
 def several(x):
     y = horner(x * 0.5)  # which is written over what has been computed
     return y, horner(y * 0.1, 20) * x
-
-
-def assembly(function, *args):
-    return [host_kernels.assembly(kernel)[0] for kernel in fg.jit(function).lower(*args).kernels]
 
 
 @pytest.mark.parametrize("n", LENGTHS)

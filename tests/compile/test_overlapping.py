@@ -5,8 +5,7 @@ import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad.compile.targets import host_kernels
-from tests.compile.compiling import in_mode, needs_compiler
+from tests.compile.compiling import assembly, in_mode, needs_compiler
 
 pytestmark = [needs_compiler, in_mode("eager")]
 
@@ -19,10 +18,6 @@ def quotients(x):
     y = (x * 1.5 + 2) / (x * x + 1)
     z = (x - 3) * (x + 0.25) / (x * x + 2)
     return (y + z) / (abs(x) + 0.5) * (y - z) + (x * y - z * 0.75)
-
-
-def assembly(function, *args):
-    return [host_kernels.assembly(kernel)[0] for kernel in fg.jit(function).lower(*args).kernels]
 
 
 @pytest.mark.parametrize("n", LENGTHS)
