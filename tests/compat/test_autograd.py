@@ -126,7 +126,7 @@ defvjp(bare, None, argnums=[0])
 assert grad(bare)(2.0, 3.0) == 0.0
 raises(NotImplementedError, "wrt argnums [1] not defined", grad(bare, 1), 2.0, 3.0)
 raises(ValueError, "Bad VJP '3'", defvjp, bare, 3)
-raises(TypeError, "define them for primitive of it", defvjp, np.sin, lambda ans, x: lambda g: g)
+raises(TypeError, "define them for primitive of it", defvjp, np.multiply, lambda ans, x: lambda g: g)
 raises(NotImplementedError, "pass it by position", grad(lambda y: bare(y, y=y)), 1.0)
 assert grad(lambda y: bare(2.0, y=y))(1.0) == 2.0  # as its Python computes it
 raises(NotImplementedError, "register it as a container", Box.register, int)
@@ -332,3 +332,71 @@ def test_names_are_made_once(run):
     """A primitive made of a function of NumPy keeps the rules that are defined for it."""
     program = "import autograd.numpy as np; print([np.full is np.full, np.base_repr is np.base_repr, np.int64 is np.int64])"
     assert run("-c", program) == "[True, True, True]\n"
+
+
+OVERRIDING = """
+import numpy as onp
+import autograd.numpy as np
+import fungrad as fg
+from autograd import grad, jacobian, make_jvp
+from autograd.differential_operators import value_and_grad
+from autograd.extend import defjvp, defvjp, primitive
+from autograd.scipy.linalg import expm
+from autograd.scipy.special import gammaln
+
+# True rules of another form, as geomstats defines them: the adjoint is a block of a larger exponential.
+A = onp.array([[0.1, 0.4, 0.0], [0.2, -0.3, 0.1], [0.0, 0.5, 0.2]])
+weigh = lambda x: np.sum(expm(x) * onp.arange(9.0).reshape(3, 3))
+mixed = lambda x: weigh(x) * np.linalg.norm(np.where(x > 0, x, 0.0)) + np.linalg.eigh(x @ x.T)[0][1]
+before, turned, joined = grad(weigh)(A), jacobian(expm)(A), grad(mixed)(A)
+calls = []
+def adjoint(ans, x):
+    def vjp(g):
+        calls.append(1)
+        n = x.shape[-1]
+        blocks = np.zeros((2 * n, 2 * n))  # a plain array: no box can be written to it
+        blocks[:n, :n] = blocks[n:, n:] = x.T
+        blocks[:n, n:] = g
+        return expm(blocks)[:n, n:]
+    return vjp
+defvjp(expm, adjoint)
+assert abs(grad(weigh)(A) - before).max() < 1e-13 and calls
+assert abs(jacobian(expm)(A) - turned).max() < 1e-13
+assert abs(grad(mixed)(A) - joined).max() < 1e-12
+
+# A rule that differs is in force wherever the function was imported before.
+defvjp(np.sqrt, lambda ans, x: lambda g: 7.0 * g)
+assert onp.sqrt(4.0) == np.sqrt(4.0) == 2.0 and grad(np.sqrt)(4.0) == 7.0
+assert grad(lambda x: np.sqrt(x) + x**0.5)(4.0) == 7.25
+assert (jacobian(np.sqrt)(onp.ones(2)) == 7.0 * onp.eye(2)).all()
+assert value_and_grad(lambda x: np.sum(np.sqrt(x) * x))(onp.full(2, 4.0))[1].tolist() == [30.0, 30.0]
+assert fg.jit(grad(np.sqrt))(4.0) == 7.0 and fg.vmap(grad(np.sqrt))(onp.full(2, 4.0)).tolist() == [7.0, 7.0]
+# The other mode keeps fungrad's rule until it has one of its own.
+assert make_jvp(np.sqrt)(4.0)(1.0) == (2.0, 0.25)
+defjvp(np.sqrt, lambda g, ans, x: 3.0 * g)
+assert make_jvp(np.sqrt)(4.0)(1.0) == (2.0, 3.0) and grad(np.sqrt)(4.0) == 7.0
+defjvp(gammaln, lambda g, ans, x: 3.0 * g)
+assert make_jvp(gammaln)(4.0)(1.0)[1] == 3.0 and abs(grad(gammaln)(1.0) + onp.euler_gamma) < 1e-15
+
+# Operators and methods of arrays do not call these.
+for function in (np.multiply, np.sum, np.power, np.matmul):
+    try:
+        defvjp(function, lambda ans, *args: lambda g: g)
+    except TypeError as error:
+        assert "for primitive of it" in str(error)
+    else:
+        raise SystemExit(function.__name__)
+
+# Boxes keep their values.
+kept = []
+def remembers(x):
+    y = np.sin(x) * 2.0
+    kept.append(y)
+    return y
+jacobian(remembers)(onp.ones(2)), grad(remembers)(1.0)
+assert kept[0]._value.tolist() == [2 * onp.sin(1.0)] * 2 and kept[1]._value == 2 * onp.sin(1.0)
+"""
+
+
+def test_rules_that_take_the_place_of_fungrads(run):
+    run("-c", OVERRIDING)

@@ -68,7 +68,9 @@ def isbox(x: Any) -> bool:
 
 
 def value_below(x: Tracer) -> Any:
-    """Return the value of a box of this transform: an array, or a box of an enclosing one.
+    """Return the value of a box: an array, or a box of an enclosing transform.
+
+    Boxes keep it when their transform has ended.
 
     Raises
     ------
@@ -76,7 +78,7 @@ def value_below(x: Tracer) -> Any:
         If it has none: programs ask the value for its own value, until it is no box.
     """
     trace: Any = x._owner
-    if trace.values is None or not trace.open:
+    if trace.values is None:
         return x._number("x._value", "CONVERT")
     if x._variable not in trace.values:
         trace.evaluate()

@@ -13,7 +13,7 @@ from fungrad.callback import pure_callback
 from fungrad.core import tree
 from fungrad.core.errors import ConcretizationError, LostDerivativeError
 from fungrad.core.primitive import Primitive, primitive
-from fungrad.core.tracer import Tracer
+from fungrad.core.tracer import Tracer, forgive
 from fungrad.core.types import ArrayType, is_array, tangent_type, type_of
 from fungrad.programs.closing import fitting
 from fungrad.programs.rules.rules import shown_type
@@ -30,7 +30,7 @@ class Pullback:
     def __call__(self, types: Sequence[ArrayType], g: Any) -> list[Any]:
         """Return cotangents of `types`; None is zero. Arrays are copied: the rule may hold them."""
         return [
-            ct if ct is None else _fitted(self.name, ct, t) for t, ct in zip(types, self.pull(g))
+            ct if ct is None else fitted(self.name, ct, t) for t, ct in zip(types, self.pull(g))
         ]
 
     def filled(self, types: Sequence[ArrayType], g: Any) -> list[Any]:
@@ -61,22 +61,24 @@ class Pulled(Primitive):
         types = [tangent_type(type_of(x)) for x in operands[1:]]
         try:
             return [None, *self.pullback(types, ct)]
-        except (ConcretizationError, LostDerivativeError):
+        except (ConcretizationError, LostDerivativeError) as error:
             if type(ct) is not Tracer:
                 raise
-        return [None, *pure_callback(functools.partial(self.pullback.filled, types), types, ct)]
+            forgive(error)  # the rule runs once there is an array
+        filled = functools.partial(self.pullback.filled, types)
+        return [None, *pure_callback(filled, types, ct, vmap_method="sequential")]
 
 
-def _fitted(name: str, ct: Any, type_: ArrayType) -> Any:
+def fitted(name: str, ct: Any, type_: ArrayType) -> Any:
     """Return a cotangent of a type; arrays are copied, as the rule may hold them."""
     if type(ct) is np.ndarray and ct.dtype is type_.dtype and ct.shape == type_.shape:
         return ct.copy()
-    fitted = fitting(ct if type_.dtype.kind == "c" else real_part(ct), type_, cast=True)
-    if fitted is None:
+    fits = fitting(ct if type_.dtype.kind == "c" else real_part(ct), type_, cast=True)
+    if fits is None:
         raise TypeError(
             f"the VJP of {name} must return for an argument of type {type_} a cotangent of that type, got {shown_type(ct)}"
         )
-    return np.array(fitted)[()] if type(fitted) is not Tracer else fitted
+    return np.array(fits)[()] if type(fits) is not Tracer else fits
 
 
 def real_part(cotangent: Any) -> Any:

@@ -7,10 +7,7 @@ from typing import Any
 
 from fungrad.compat.autograd.absent import ABSENT
 from fungrad.compat.autograd.boxes import JVPNode, VJPNode, backward_pass, getval, isbox
-from fungrad.compat.autograd.derivatives import make_jvp, make_vjp
-from fungrad.compat.autograd.modules.util import func, subval, toposort
-from fungrad.compat.autograd.modules.wrap_util import wraps
-from fungrad.compat.autograd.rules import (
+from fungrad.compat.autograd.defining import (
     SparseObject,
     def_linear,
     defjvp,
@@ -20,6 +17,9 @@ from fungrad.compat.autograd.rules import (
     defvjp_argnum,
     defvjp_argnums,
 )
+from fungrad.compat.autograd.derivatives import make_jvp, make_vjp
+from fungrad.compat.autograd.modules.util import func, subval, toposort
+from fungrad.compat.autograd.modules.wrap_util import wraps
 from fungrad.compat.autograd.rules import primitive as plain_primitive
 from fungrad.compat.autograd.vectors import VSpace, vspace
 from fungrad.compat.standing_in import attributes

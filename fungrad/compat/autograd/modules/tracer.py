@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 
 from fungrad.compat.autograd.absent import ABSENT
 from fungrad.compat.autograd.boxes import MAPPINGS, getval, isbox, new_box, trace_stack
+from fungrad.compat.autograd.defining import register_notrace
 from fungrad.compat.autograd.graphs import Node, trace
 from fungrad.compat.autograd.modules.util import subvals, toposort
 from fungrad.compat.autograd.modules.wrap_util import wraps
-from fungrad.compat.autograd.rules import notrace_primitive, primitive, register_notrace
+from fungrad.compat.autograd.rules import notrace_primitive, primitive
 from fungrad.compat.standing_in import attributes
 from fungrad.core.tracer import Tracer
 
