@@ -81,6 +81,8 @@ class Facts:
     """Whether a loop without reverse mode was recorded."""
     cuts: Mapping[tuple[CodeType, int], tuple[int, str, dict[str, Any]]] = NOTHING
     """The user's lines that made a constant of a variable, with the first one and how: see `strict.py`."""
+    holds_rules = False
+    """Whether an equation holds a rule of Python's, so that no program may be made of them."""
     late: frozenset[int] = frozenset()
     """The results of equations that can fail and were not computed when recorded."""
     failed: Exception | None = None

@@ -95,7 +95,7 @@ def _forward(
             if primitive.joint_jvp:
                 locate(in_derivative(source))
                 operands = [values[v] for v in inputs]
-                results, derivative = _linearized(primitive, source, flags, operands, results)
+                results, derivative = linearized(primitive, source, flags, operands, results)
                 moving.update([outputs[i] for i in derivative.moving])
             else:
                 moving.update(reached(equation, flags, types))
@@ -142,7 +142,7 @@ def pulled(
         cotangents = primitive.pull(given[0], flags, results[0], operands)
         if cotangents is not None:
             return cotangents
-    _, derivative = _linearized(primitive, source, flags, operands, results)
+    _, derivative = linearized(primitive, source, flags, operands, results)
     return derivative.pull(given, flags)
 
 
@@ -252,7 +252,7 @@ def _part(
     return program.check() if check_exprs.get() else program
 
 
-def _linearized(
+def linearized(
     primitive: Primitive,
     source: Source | None,
     flags: Sequence[bool],

@@ -34,6 +34,7 @@ from fungrad.transforms.call import (
 )
 from fungrad.transforms.dtypes import as_traced
 from fungrad.transforms.linear import Derivative, Kept, Linear, Pullback, check_directions
+from fungrad.transforms.taped import tape_of
 
 R = TypeVar("R")
 """Result of the function."""
@@ -232,19 +233,25 @@ def _linearized(
     with Trace(label, VALUES) as trace:
         traced = Traced(trace, label, fun, primals, has_aux)
         n = len(traced.outputs)
+        tape = None
+        if trace.facts.holds_rules and kept is Pullback:
+            tape = tape_of(trace, traced.variables, traced.wrt)
 
         def build(expr: Expr, done: int) -> tuple[Program, Program, tuple[int, ...]]:
             parts = _ignoring_aux(linearize_expr(expr, traced.wrt(expr), done), n)
             return Program(parts.forward), Program(made_of(parts.linear)), parts.moving
 
-        forward, linear, moving = rewrite(trace, traced.variables, (transform, n), build)
-    computed = run_on_values(trace, forward)
+        if tape is None:
+            forward, linear, moving = rewrite(trace, traced.variables, (transform, n), build)
+    if tape is None:
+        computed, made_by = run_on_values(trace, forward), (forward, len(trace.captures))
+    else:
+        linear, moving, computed, made_by = tape.pull, tape.reached(n), tape.outputs, None
     outputs, aux, residuals = traced.finish(computed)
     between = (
         (traced.structure, tuple(traced.types)),
         (traced.out_structure, tuple(traced.out_types)),
     )
-    made_by = forward, len(trace.captures)
     how = Linear(label, linear, moving, *between, traced.order, traced.xp, trace.sources, made_by)
     function = kept(residuals, how)
     return (outputs, function, aux) if has_aux else (outputs, function)

@@ -49,8 +49,9 @@ def overriding(fun: Any) -> Rules | None:
     A function of the namespaces holds what it does with tracers in cells of its closure. They are set, so that the rules
     are in force wherever the function was imported before, as autograd's are. Operators and methods do not call it.
     """
-    code = getattr(fun, "__code__", None)
-    cells = dict(zip(code.co_freevars, fun.__closure__ or ())) if code is not None else {}
+    cells = _cells(fun)
+    while "traced" not in cells and (inner := cells.get("plain") or cells.get("function")):
+        cells = _cells(inner.cell_contents)  # `fun` checks its arguments and calls that one
     theirs = cells.get("numpys") or cells.get("numpy_function")
     if theirs is None or "traced" not in cells or has_method(fun):
         return None
@@ -63,6 +64,12 @@ def overriding(fun: Any) -> Rules | None:
     for name in cells.keys() & {"traced", "apply_rule"}:
         cells[name].cell_contents = lambda *args, **kwargs: rules(args, kwargs)
     return rules
+
+
+def _cells(fun: Any) -> dict[str, Any]:
+    """Return the cells of a function's closure by name."""
+    code = getattr(fun, "__code__", None)
+    return {} if code is None else dict(zip(code.co_freevars, fun.__closure__ or ()))
 
 
 def has_method(fun: Any) -> bool:

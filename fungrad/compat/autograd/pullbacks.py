@@ -12,20 +12,22 @@ import fungrad.numpy as fnp
 from fungrad.callback import pure_callback
 from fungrad.core import tree
 from fungrad.core.errors import ConcretizationError, LostDerivativeError
-from fungrad.core.primitive import Primitive, primitive
+from fungrad.core.primitive import primitive
 from fungrad.core.tracer import Tracer, forgive
 from fungrad.core.types import ArrayType, is_array, tangent_type, type_of
 from fungrad.programs.closing import fitting
 from fungrad.programs.rules.rules import shown_type
+from fungrad.rewrite.tape import HoldsRule
 
 
 class Pullback:
     """The pullback that a rule returned for one call, from a cotangent to those of its boxes."""
 
-    __slots__ = ("name", "pull")
+    __slots__ = ("enclosed", "name", "pull")
 
-    def __init__(self, name: str, pull: Callable[[Any], Any]) -> None:
+    def __init__(self, name: str, pull: Callable[[Any], Any], enclosed: bool) -> None:
         self.name, self.pull = name, pull
+        self.enclosed = enclosed  # whether boxes of an enclosing derivative are among its values
 
     def __call__(self, types: Sequence[ArrayType], g: Any) -> list[Any]:
         """Return cotangents of `types`; None is zero. Arrays are copied: the rule may hold them."""
@@ -41,15 +43,13 @@ class Pullback:
 
 
 @primitive
-class Pulled(Primitive):
+class Pulled(HoldsRule):
     """The computed result of a call, with the pullback that its rule returned.
 
     The operands are the result and the boxes.
     """
 
     pullback: Pullback
-
-    interned = remembered = False  # no two are equal
 
     def abstract_eval(self, out: ArrayType, *types: ArrayType) -> ArrayType:
         return tangent_type(out)
@@ -64,9 +64,18 @@ class Pulled(Primitive):
         except (ConcretizationError, LostDerivativeError) as error:
             if type(ct) is not Tracer:
                 raise
+            if self.pullback.enclosed:
+                raise looks_at_cotangent(self.pullback.name) from error
             forgive(error)  # the rule runs once there is an array
         filled = functools.partial(self.pullback.filled, types)
         return [None, *pure_callback(filled, types, ct, vmap_method="sequential")]
+
+
+def looks_at_cotangent(name: str) -> NotImplementedError:
+    """Return the error of second derivatives by a rule that needs the numbers of its cotangent."""
+    return NotImplementedError(
+        f"the VJP of {name} looks at the value of g, and so has no derivative itself: write it without, with np.where say"
+    )
 
 
 def fitted(name: str, ct: Any, type_: ArrayType) -> Any:

@@ -16,7 +16,13 @@ import numpy as np
 import fungrad.numpy as fnp
 from fungrad.callback import pure_callback
 from fungrad.compat.autograd.boxes import getval
-from fungrad.compat.autograd.pullbacks import Pullback, Pulled, fitted, real_part
+from fungrad.compat.autograd.pullbacks import (
+    Pullback,
+    Pulled,
+    fitted,
+    looks_at_cotangent,
+    real_part,
+)
 from fungrad.core import tree
 from fungrad.core.config import check_exprs, settings
 from fungrad.core.errors import ConcretizationError, LostDerivativeError
@@ -99,10 +105,10 @@ class Rules:
         return by(Call(kwargs, boxed, len(args), pushes), *args)
 
     def _at_once(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return the result of a call within an un-jitted first gradient; None of any other call."""
+        """Return the result of a call in reverse mode at known values; None of any other call."""
         boxed = tuple([i for i, x in enumerate(args) if type(x) is Tracer])
         trace: Any = args[boxed[0]]._owner if boxed else None
-        if self.vjp is None or not _is_first_gradient(trace):
+        if self.vjp is None or not _goes_back(trace):
             return None
         if not all(x._owner is trace if type(x) is Tracer else type(x) in _LEAVES for x in args):
             return None
@@ -110,17 +116,20 @@ class Rules:
         values = list(args)
         for i, value in zip(boxed, values_below(trace, boxes)):
             values[i] = value
-        with holding(current_trace, None):
-            ans = self.raw(*values, **kwargs)
-            if not is_array(ans) or type(ans) not in _LEAVES or not type_of(ans).inexact:
+        enclosed = Tracer in map(type, values)
+        with holding(current_trace, trace.outer):
+            ans = (self.function if enclosed else self.raw)(*values, **kwargs)
+            plain = type(ans) is Tracer or (type(ans) in _LEAVES and is_array(ans))
+            if not plain or not type_of(ans).inexact:
                 self.single = False
                 return None
             try:
                 pull = self.vjp(boxed, ans, tuple(values), kwargs)
             except NotImplementedError:  # it may be by a box that depends on no argument
                 return None
-        result = trace.record(Pulled(Pullback(self.name, pull)), [ans, *boxes])
+        result = trace.record(Pulled(Pullback(self.name, pull, enclosed)), [ans, *boxes])
         trace.settle(len(boxes))
+        trace.facts.holds_rules = True
         return result
 
     def _missing(self, rule: str, argnums: Sequence[int]) -> NotImplementedError:
@@ -153,10 +162,7 @@ class Rules:
             return self._cotangents(call, kept, g)
         except (ConcretizationError, LostDerivativeError) as error:
             if call.enclosed:
-                raise NotImplementedError(
-                    f"the VJP of {self.name} looks at the value of g, and so has no derivative itself: write it without, with "
-                    "np.where say"
-                ) from error
+                raise looks_at_cotangent(self.name) from error
             if Tracer not in map(type, tree.leaves((kept, g))):
                 raise
             forgive(error)  # the rule runs once there are arrays
@@ -206,11 +212,12 @@ class Rules:
         return pure_callback(pushed, tree.map(type_of, ans), *gs)
 
 
-def _is_first_gradient(trace: Any) -> bool:
-    """Return whether a trace is of an un-jitted gradient that no other transform encloses."""
-    if trace is None or trace.values is None or trace.outer is not None or not trace.open:
+def _goes_back(trace: Any) -> bool:
+    """Return whether a trace is of a transform in reverse mode, where values are known."""
+    if trace is None or trace.values is None or not trace.open:
         return False
-    return trace.label.startswith("grad(") and not (settings.get().watched or check_exprs.get())
+    reverse = trace.label.startswith(("grad(", "vjp("))
+    return reverse and not (settings.get().watched or check_exprs.get())
 
 
 def _spread(cotangent: Any, x: Any) -> Any:

@@ -45,6 +45,7 @@ __all__ += plain_names(_np)
 __version__ = _np.__version__
 __getattr__ = names_of("autograd.numpy", _fnp, _np, ABSENT)
 fill(globals(), _np)
+_original_where = _fnp.where  # libraries give it rules of their own
 
 
 def where(condition: Any, *args: Any, **kwargs: Any) -> Any:
