@@ -11,7 +11,7 @@ from fungrad.core.nesting import trace_of, without_values
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, is_array, type_of
 from fungrad.primitives.callback import VMAP_METHODS, Arguments, IoCallback, PureCallback
-from fungrad.transforms.call import as_operand, check_callable
+from fungrad.transforms.arguments import as_operand, check_callable
 
 if TYPE_CHECKING:
     from fungrad.typing import PyTree

@@ -24,7 +24,7 @@ from fungrad.core.nesting import without_values
 from fungrad.core.tracer import Tracer, resolve
 from fungrad.core.types import is_array
 from fungrad.primitives.callback import DebugCallback
-from fungrad.transforms.call import check_callable
+from fungrad.transforms.arguments import check_callable
 
 __all__ = ["breakpoint", "callback", "print"]
 __dir__ = __all__.copy

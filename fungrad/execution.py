@@ -15,7 +15,7 @@ from fungrad.core.state import chosen
 from fungrad.core.tracer import Tracer, current_trace, known_value
 from fungrad.core.transformed import transformed
 from fungrad.core.types import is_array
-from fungrad.transforms.call import check_callable
+from fungrad.transforms.arguments import check_callable
 
 T = TypeVar("T")
 """A pytree."""

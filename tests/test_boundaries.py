@@ -66,7 +66,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     },
     "sharding.mapping": {
         "is a transform, traced and compiled as those of `transforms` are": "compile.lower core.axes core.nesting "
-        "core.snapshot core.trace core.transformed transforms.argument_errors transforms.call"
+        "core.snapshot core.trace core.transformed transforms.arguments transforms.call"
     },
     "sharding.mesh": {_SHARED: "distributed.exchange"},
     "show.drawing": {

@@ -27,7 +27,7 @@ from fungrad.debug import act, check_format
 from fungrad.numpy.names import tell_missing
 from fungrad.programs.checked import Checked, decoded, encoded
 from fungrad.programs.closing import close, shared
-from fungrad.transforms.call import as_operand, check_callable, name_of
+from fungrad.transforms.arguments import as_operand, check_callable, name_of
 from fungrad.typing import ArrayLike, PyTree
 
 __all__ = [

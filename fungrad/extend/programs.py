@@ -26,7 +26,7 @@ from fungrad.core import errors
 from fungrad.core.errors import InDerivative, Source
 from fungrad.core.evaluate import evaluate, inline
 from fungrad.core.expr import Calling, format_value, variable_names
-from fungrad.transforms.call import check_callable, name_of
+from fungrad.transforms.arguments import check_callable, name_of
 from fungrad.transforms.jit import Jitted
 from fungrad.transforms.lowered import Lowered
 

@@ -14,7 +14,7 @@ from fungrad.lax.arguments import axis_of
 from fungrad.lax.glossary import public
 from fungrad.lax.operands import array_type_of
 from fungrad.programs.watching import look_at
-from fungrad.transforms.call import name_of
+from fungrad.transforms.arguments import name_of
 
 Leaves = list[Any]
 T = TypeVar("T")

@@ -18,7 +18,7 @@ from fungrad.lax.arguments import axis_of
 from fungrad.lax.glossary import public, public_like
 from fungrad.lax.named_axes import AxisName, Groups, across, axes_named, count_of, joined, traced
 from fungrad.primitives.collectives import AllGather, AxisIndex, PMax, PMin, PSum, Ranks
-from fungrad.transforms.call import argument_type
+from fungrad.transforms.arguments import argument_type
 
 
 @public

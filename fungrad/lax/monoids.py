@@ -14,7 +14,7 @@ from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType, kind_of, type_list
 from fungrad.primitives import elementwise as e
 from fungrad.programs.closing import Closure, close
-from fungrad.transforms.call import check_callable
+from fungrad.transforms.arguments import check_callable
 
 
 def least(dtype: np.dtype[Any]) -> Any:

@@ -11,7 +11,7 @@ from fungrad.core.axes import named_axis
 from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.types import type_of
-from fungrad.transforms.call import argument_type, as_operand
+from fungrad.transforms.arguments import argument_type, as_operand
 
 AxisName = Hashable
 """A name, or a tuple of names."""

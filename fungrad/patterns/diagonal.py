@@ -14,8 +14,8 @@ from fungrad.core.transformed import transformed
 from fungrad.core.types import type_of
 from fungrad.patterns.plans import plan_for
 from fungrad.patterns.walk import DenseError
+from fungrad.transforms.arguments import check_callable, name_of
 from fungrad.transforms.autodiff import linearize
-from fungrad.transforms.call import check_callable, name_of
 from fungrad.transforms.chunks import ChunkSize, check_chunk_size
 from fungrad.transforms.grad import grad
 from fungrad.transforms.jacobian import _partial

@@ -22,8 +22,8 @@ from fungrad.patterns.index_sets import TooDense
 from fungrad.patterns.plans import Plan, detected, has_no_forward_mode, plan_for
 from fungrad.patterns.walk import DenseError
 from fungrad.scipy.sparse.arrays import SparseArray
+from fungrad.transforms.arguments import check_callable, name_of
 from fungrad.transforms.autodiff import linear_transpose, linearize
-from fungrad.transforms.call import check_callable, name_of
 from fungrad.transforms.chunks import ChunkSize, check_chunk_size
 from fungrad.transforms.grad import grad
 from fungrad.transforms.jacobian import _check_result, _partial

@@ -9,8 +9,8 @@ import fungrad.numpy as fnp
 from fungrad.core import tree
 from fungrad.core.errors import api_boundary
 from fungrad.core.transformed import transformed
+from fungrad.transforms.arguments import check_callable, name_of
 from fungrad.transforms.autodiff import linear_transpose, linearize
-from fungrad.transforms.call import check_callable, name_of
 from fungrad.transforms.jacobian import _partial, hvp
 
 __all__ = ["fvp", "gnvp"]

@@ -14,8 +14,8 @@ from fungrad.core.cached import cached_property
 from fungrad.core.errors import api_boundary, here
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, kind_of, type_of
+from fungrad.transforms.arguments import Argnums, check_callable, name_of
 from fungrad.transforms.autodiff import linear_transpose, linearize
-from fungrad.transforms.call import Argnums, check_callable, name_of
 from fungrad.transforms.jacobian import _partial
 from fungrad.transforms.vmap import vmap
 

@@ -45,7 +45,8 @@ from fungrad.primitives.elementwise import Cast
 from fungrad.rewrite.batch import batch_expr
 from fungrad.rewrite.linearize import jvp_expr
 from fungrad.rewrite.transpose import transpose_expr
-from fungrad.transforms.call import argument_type, as_operand, output_variables, programs, rewrite
+from fungrad.transforms.arguments import argument_type, as_operand
+from fungrad.transforms.call import output_variables, programs, rewrite
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")

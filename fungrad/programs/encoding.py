@@ -25,7 +25,7 @@ from fungrad.primitives.ufunc import Function
 from fungrad.programs.rules.backward import Backward, SparseBackward
 from fungrad.programs.rules.custom_vmap import CustomVmap
 from fungrad.programs.rules.rule_tracing import Lazy
-from fungrad.transforms.call import name_of
+from fungrad.transforms.arguments import name_of
 from fungrad.transforms.foreign import Foreign
 from fungrad.transforms.guard import Guard
 

@@ -12,7 +12,7 @@ from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.types import PYTHON_SCALARS, type_of
 from fungrad.numpy.promotion import as_array, has_tracer, strong
 from fungrad.primitives.elementwise import Cast
-from fungrad.transforms.call import as_operand
+from fungrad.transforms.arguments import as_operand
 
 
 def as_tuple(args: Any) -> tuple[Any, ...]:

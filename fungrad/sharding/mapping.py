@@ -20,14 +20,8 @@ from fungrad.extend.programs import check_callable, name_of
 from fungrad.extend.trees import broadcast_prefix, leaves_with_paths
 from fungrad.sharding.dividing import Dividing
 from fungrad.sharding.mesh import Axis, Mesh, PartitionSpec
-from fungrad.transforms.argument_errors import argument_place
-from fungrad.transforms.call import (
-    argument_types,
-    as_operand,
-    output_variables,
-    rewrite,
-    run_on_values,
-)
+from fungrad.transforms.arguments import argument_place, argument_types, as_operand
+from fungrad.transforms.call import output_variables, rewrite, run_on_values
 from fungrad.typing import PyTree
 
 

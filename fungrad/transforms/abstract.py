@@ -19,9 +19,10 @@ from fungrad.core.transformed import transformed
 from fungrad.core.types import ArrayType, array_type, name_of_dtype, type_of
 from fungrad.primitives.shaping import full
 from fungrad.transforms.argnums import positions_in
+from fungrad.transforms.arguments import argument_types, check_callable, name_of
 from fungrad.transforms.avals import ShapedArray
 from fungrad.transforms.avals import typeof as typeof
-from fungrad.transforms.call import argument_types, check_callable, name_of, output_variables
+from fungrad.transforms.call import output_variables
 from fungrad.transforms.jaxprs import ClosedJaxpr
 
 

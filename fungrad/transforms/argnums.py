@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.annotations import signature
-from fungrad.transforms.call import name_of
+from fungrad.transforms.arguments import name_of
 
 
 def parameters_of(fun: Callable[..., Any]) -> list[inspect.Parameter] | None:

@@ -20,19 +20,6 @@ def no_reduce_axes(transform: str) -> NotImplementedError:
     )
 
 
-def argument_place(
-    leaf: int,
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any] | None = None,
-    positions: Sequence[int] | None = None,
-) -> str:
-    """Return how to speak of a leaf of the arguments, counted from the first: ``argument 0['w']``."""
-    places = range(len(args)) if positions is None else positions
-    named: list[tuple[int | str, Any]] = [*zip(places, args, strict=True), *(kwargs or {}).items()]
-    paths = [(name, path) for name, x in named for path, _ in tree.leaves_with_paths(x)]
-    return "argument {!r}{}".format(*paths[leaf])
-
-
 def axes_by_name(fun: Any, in_axes: Mapping[Any, Any], label: str) -> TypeError:
     """Return the error for axes by argument name, or for a tree without the tuple of arguments around it."""
     names = _names_of(fun)

@@ -20,18 +20,16 @@ from fungrad.core.trace import Trace
 from fungrad.core.types import tangent_type
 from fungrad.rewrite.linearize import Linearized, jvp_expr, linearize_expr
 from fungrad.rewrite.transpose import transpose_expr
-from fungrad.transforms.argument_errors import argument_place, no_reduce_axes
-from fungrad.transforms.auxiliary import Auxiliary, split_aux
-from fungrad.transforms.call import (
+from fungrad.transforms.argument_errors import no_reduce_axes
+from fungrad.transforms.arguments import (
+    argument_place,
     argument_types,
     as_operand,
     check_callable,
     name_of,
-    output_variables,
-    rewrite,
-    run_on_values,
-    with_float0,
 )
+from fungrad.transforms.auxiliary import Auxiliary, split_aux
+from fungrad.transforms.call import output_variables, rewrite, run_on_values, with_float0
 from fungrad.transforms.dtypes import as_traced
 from fungrad.transforms.linear import Derivative, Kept, Linear, Pullback, check_directions
 from fungrad.transforms.taped import tape_of

@@ -15,7 +15,7 @@ from fungrad.core.tracer import Tracer, current_trace
 from fungrad.core.types import ArrayType
 from fungrad.primitives.joins import Concatenate
 from fungrad.primitives.shaping import move_axis
-from fungrad.transforms.call import as_operand
+from fungrad.transforms.arguments import as_operand
 
 ChunkSize: TypeAlias = int | Literal["auto"] | None
 

@@ -30,8 +30,8 @@ from fungrad.core.types import ArrayType, Linear, array_type, float0, type_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import move_axis
 from fungrad.transforms.argnums import exactly
+from fungrad.transforms.arguments import as_operands
 from fungrad.transforms.avals import ShapedArray, UndefinedPrimal, Zero, aval_of
-from fungrad.transforms.call import as_operands
 
 Rule = Callable[..., Any]
 

@@ -19,20 +19,18 @@ from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.transformed import transformed
 from fungrad.core.types import ArrayType, kind_of
-from fungrad.transforms.argument_errors import argument_place, no_reduce_axes
-from fungrad.transforms.auxiliary import Auxiliary, split_aux
-from fungrad.transforms.call import (
+from fungrad.transforms.argument_errors import no_reduce_axes
+from fungrad.transforms.arguments import (
     Argnums,
+    argument_place,
     argument_type,
     argument_types,
     as_operand,
     check_callable,
     name_of,
-    output_variables,
-    remembered,
-    run_on_values,
-    with_float0,
 )
+from fungrad.transforms.auxiliary import Auxiliary, split_aux
+from fungrad.transforms.call import output_variables, remembered, run_on_values, with_float0
 from fungrad.transforms.dtypes import as_traced
 from fungrad.transforms.gradient import Gradient
 from fungrad.transforms.signatures import A, GradOptions, P, R, X

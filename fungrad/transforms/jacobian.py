@@ -13,8 +13,8 @@ from fungrad.core.errors import api_boundary
 from fungrad.core.reading import as_read
 from fungrad.core.transformed import transformed
 from fungrad.core.types import kind_of, type_of
+from fungrad.transforms.arguments import Argnums, argument_types, check_callable, name_of
 from fungrad.transforms.autodiff import jvp, linearize, vjp
-from fungrad.transforms.call import Argnums, argument_types, check_callable, name_of
 from fungrad.transforms.chunks import ChunkSize, check_chunk_size
 from fungrad.transforms.grad import differentiable, grad
 from fungrad.transforms.signatures import P

@@ -10,7 +10,7 @@ from fungrad.core.config import settings
 from fungrad.core.expr import format_value
 from fungrad.core.types import type_of
 from fungrad.primitives.elementwise import Cast
-from fungrad.transforms.call import as_operand, as_operands
+from fungrad.transforms.arguments import as_operand, as_operands
 
 if TYPE_CHECKING:
     from fungrad.transforms.avals import ShapedArray

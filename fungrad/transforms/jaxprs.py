@@ -24,8 +24,8 @@ from fungrad.primitives.elementwise import Cast, reciprocal, select
 from fungrad.primitives.elementwise.elementary import IntegerPower
 from fungrad.primitives.shaping import Broadcast
 from fungrad.primitives.ufunc import Elementwise, Function
+from fungrad.transforms.arguments import as_operand
 from fungrad.transforms.avals import aval_of
-from fungrad.transforms.call import as_operand
 from fungrad.transforms.called import Call
 from fungrad.transforms.foreign import Foreign, Primitive
 from fungrad.transforms.jaxpr import DropVar, Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr

@@ -16,8 +16,9 @@ from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, float0
 from fungrad.rewrite.taylor import jet_expr
+from fungrad.transforms.arguments import argument_type, check_callable, name_of
 from fungrad.transforms.autodiff import Traced
-from fungrad.transforms.call import argument_type, check_callable, name_of, rewrite, run_on_values
+from fungrad.transforms.call import rewrite, run_on_values
 from fungrad.transforms.linear import check_directions
 
 HIGHEST_ORDER = 170

@@ -25,14 +25,9 @@ from fungrad.core.state import put_back
 from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.transformed import Portable, resemble
 from fungrad.core.types import PYTHON_SCALARS, native_type, quick_type, type_of
-from fungrad.transforms.argnums import (
-    chosen_arguments,
-    exactly,
-    parameters_of,
-    weakly,
-)
+from fungrad.transforms.argnums import chosen_arguments, exactly, parameters_of, weakly
 from fungrad.transforms.argument_errors import no_type, not_hashable
-from fungrad.transforms.call import ARRAYS, as_operands, check_callable, name_of
+from fungrad.transforms.arguments import ARRAYS, as_operands, check_callable, name_of
 from fungrad.transforms.donation import donated_leaves
 from fungrad.transforms.dtypes import narrowed_types
 from fungrad.transforms.entry import Entry, NotToBeCached, Programs, forget

@@ -17,7 +17,8 @@ from fungrad.core.errors import Source, api_boundary
 from fungrad.core.paths import keystr, paths_of
 from fungrad.core.types import ArrayType, float0
 from fungrad.primitives.elementwise import Cast
-from fungrad.transforms.call import argument_type, as_operand, at_places, with_float0
+from fungrad.transforms.arguments import argument_type, as_operand
+from fungrad.transforms.call import at_places, with_float0
 
 Typed = tuple[tree.TreeDef, tuple[ArrayType, ...]]
 

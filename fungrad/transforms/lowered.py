@@ -16,7 +16,7 @@ from fungrad.core.errors import api_boundary
 from fungrad.core.expr import Expr
 from fungrad.core.types import ArrayType
 from fungrad.transforms.argnums import strongly, with_static
-from fungrad.transforms.call import argument_types, as_operand
+from fungrad.transforms.arguments import argument_types, as_operand
 from fungrad.transforms.entry import Entry
 from fungrad.transforms.explain import described
 

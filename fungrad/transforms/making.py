@@ -26,7 +26,8 @@ from fungrad.core.tracer import ARGUMENT, Tracer, innermost_trace, new_tracer
 from fungrad.core.types import ArrayType, is_array
 from fungrad.transforms.argnums import with_static
 from fungrad.transforms.argument_errors import no_result
-from fungrad.transforms.call import as_operand, output_variables
+from fungrad.transforms.arguments import as_operand
+from fungrad.transforms.call import output_variables
 from fungrad.transforms.dtypes import weakly_typed
 from fungrad.transforms.entry import Entry, NotToBeCached
 from fungrad.transforms.explain import Signature

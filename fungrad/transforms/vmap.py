@@ -24,16 +24,15 @@ from fungrad.core.snapshot import snapshot
 from fungrad.core.transformed import transformed
 from fungrad.core.types import ArrayType
 from fungrad.rewrite.batch import batch_expr
-from fungrad.transforms.argument_errors import argument_place, axes_by_name, unlike_arguments
-from fungrad.transforms.call import (
+from fungrad.transforms.argument_errors import axes_by_name, unlike_arguments
+from fungrad.transforms.arguments import (
+    argument_place,
     argument_types,
     as_operand,
     check_callable,
     name_of,
-    output_variables,
-    rewrite,
-    run_on_values,
 )
+from fungrad.transforms.call import output_variables, rewrite, run_on_values
 from fungrad.transforms.chunks import ChunkSize, check_chunk_size, in_chunks
 from fungrad.transforms.dtypes import as_traced
 from fungrad.transforms.lane_programs import Numbers

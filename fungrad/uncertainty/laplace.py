@@ -13,7 +13,7 @@ from fungrad.core.errors import api_boundary, here
 from fungrad.core.tracer import Tracer
 from fungrad.core.transformed import transformed
 from fungrad.scipy.optimize import minimize
-from fungrad.transforms.call import check_callable, name_of
+from fungrad.transforms.arguments import check_callable, name_of
 from fungrad.transforms.jacobian import hessian
 from fungrad.uncertainty.covariances import Elements, factor
 

@@ -12,7 +12,7 @@ from fungrad.core.backend import namespace, on_host
 from fungrad.core.errors import api_boundary
 from fungrad.core.tracer import Tracer
 from fungrad.core.transformed import transformed
-from fungrad.transforms.call import check_callable, name_of
+from fungrad.transforms.arguments import check_callable, name_of
 from fungrad.transforms.chunks import ChunkSize, check_chunk_size
 from fungrad.transforms.jacobian import _partial, jacfwd, jacrev
 from fungrad.transforms.vmap import vmap

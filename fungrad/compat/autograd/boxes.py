@@ -18,8 +18,8 @@ from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer, known_value
 from fungrad.core.types import type_of
 from fungrad.numpy.promotion import has_tracer
+from fungrad.transforms.arguments import as_operand
 from fungrad.transforms.autodiff import vjp
-from fungrad.transforms.call import as_operand
 from fungrad.transforms.stop import stop_gradient
 
 OUTSIDE = "new_box"

@@ -14,9 +14,9 @@ from fungrad.compat.autograd.vectors import VSpace, vspace
 from fungrad.core import tree
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
+from fungrad.transforms.arguments import as_operand
 from fungrad.transforms.autodiff import jvp as fungrad_jvp
 from fungrad.transforms.autodiff import vjp as fungrad_vjp
-from fungrad.transforms.call import as_operand
 
 INDEPENDENT = "Output seems independent of input."
 

@@ -15,7 +15,7 @@ from fungrad.core.primitive import Primitive
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
-from fungrad.transforms.call import as_operand
+from fungrad.transforms.arguments import as_operand
 
 
 class Node:

@@ -19,7 +19,7 @@ from fungrad.core.tracer import ARGUMENT, Tracer, new_tracer, resolve
 from fungrad.core.types import PYTHON_SCALARS, ArrayType, type_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.programs.closing import Closure, NotTraced, try_to_close
-from fungrad.transforms.call import argument_type, as_operand
+from fungrad.transforms.arguments import argument_type, as_operand
 from fungrad.transforms.dtypes import narrowed_types
 
 TypedTree: TypeAlias = tuple[tree.TreeDef, Sequence[ArrayType]]

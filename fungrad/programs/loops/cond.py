@@ -30,7 +30,7 @@ from fungrad.programs.loops.carry import (
     protected,
 )
 from fungrad.programs.watching import look_at
-from fungrad.transforms.call import argument_type, as_operand, check_callable, name_of
+from fungrad.transforms.arguments import argument_type, as_operand, check_callable, name_of
 from fungrad.transforms.dtypes import weakly_typed
 
 if TYPE_CHECKING:

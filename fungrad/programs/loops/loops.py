@@ -33,7 +33,7 @@ from fungrad.programs.loops.carry import (
 )
 from fungrad.programs.loops.scan import scan_of
 from fungrad.programs.loops.while_loop import while_loop
-from fungrad.transforms.call import argument_type, as_operand, check_callable, name_of
+from fungrad.transforms.arguments import argument_type, as_operand, check_callable, name_of
 from fungrad.transforms.dtypes import weakly_typed
 from fungrad.transforms.vmap import vmap
 

@@ -15,7 +15,7 @@ from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType
 from fungrad.programs.loops.cond import switch
 from fungrad.programs.watching import look_at
-from fungrad.transforms.call import check_callable, name_of
+from fungrad.transforms.arguments import check_callable, name_of
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 

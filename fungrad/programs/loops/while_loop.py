@@ -44,13 +44,7 @@ from fungrad.programs.closing import (
 from fungrad.programs.effects import quiet
 from fungrad.programs.loops.alone import compiled_loop, step_of
 from fungrad.programs.loops.by_python import check_condition, tried, while_by_python
-from fungrad.programs.loops.carry import (
-    any_tracer,
-    close_loop,
-    have_values,
-    leaves_of,
-    operands_as,
-)
+from fungrad.programs.loops.carry import any_tracer, close_loop, have_values, leaves_of, operands_as
 from fungrad.programs.loops.lanes import along, is_total, lends, only
 from fungrad.programs.pushing import (
     Moved,
@@ -61,7 +55,7 @@ from fungrad.programs.pushing import (
     through,
     with_series,
 )
-from fungrad.transforms.call import check_callable, name_of
+from fungrad.transforms.arguments import check_callable, name_of
 from fungrad.transforms.dtypes import weakly_typed
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from fungrad.programs.rules.policies import Policy, check_policy
 from fungrad.programs.rules.recomputation import checkpoint_of
 from fungrad.programs.watching import look_at
 from fungrad.transforms.argnums import chosen_arguments
-from fungrad.transforms.call import argument_types, as_operand, check_callable, name_of
+from fungrad.transforms.arguments import argument_types, as_operand, check_callable, name_of
 from fungrad.transforms.signatures import P, R
 
 

@@ -12,7 +12,7 @@ from fungrad.core.transformed import looks_like, resemble, transformed
 from fungrad.core.types import type_list, type_of
 from fungrad.programs.closing import Closure, close
 from fungrad.programs.rules.custom_vjp import custom_vjp
-from fungrad.transforms.call import as_operand, check_callable, name_of
+from fungrad.transforms.arguments import as_operand, check_callable, name_of
 
 
 @COMMON.public

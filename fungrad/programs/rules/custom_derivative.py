@@ -44,7 +44,7 @@ from fungrad.programs.rules.rule_tracing import (
 from fungrad.programs.rules.rules import OfFunction, for_outputs
 from fungrad.programs.rules.sites import CustomFunction, Results, Site, is_operand, top_trace
 from fungrad.programs.watching import look_at
-from fungrad.transforms.call import name_of
+from fungrad.transforms.arguments import name_of
 
 
 class CustomDerivative(CustomFunction):

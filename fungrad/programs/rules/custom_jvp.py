@@ -42,7 +42,7 @@ from fungrad.programs.rules.rules import (
 )
 from fungrad.programs.rules.sites import Results, Site
 from fungrad.rewrite.linearize import or_zeros
-from fungrad.transforms.call import check_callable
+from fungrad.transforms.arguments import check_callable
 from fungrad.transforms.stop import stop_gradient
 
 

@@ -28,7 +28,7 @@ from fungrad.programs.rules.custom_derivative import CustomDerivative
 from fungrad.programs.rules.rule_tracing import TracedRule, Unusable, tracing_rule
 from fungrad.programs.rules.rules import OfFunction, check_results, for_outputs, pair, run_rule
 from fungrad.programs.rules.sites import Results, Site
-from fungrad.transforms.call import as_operands, check_callable, name_of
+from fungrad.transforms.arguments import as_operands, check_callable, name_of
 from fungrad.transforms.called import Call
 
 

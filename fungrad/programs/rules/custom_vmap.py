@@ -22,7 +22,7 @@ from fungrad.programs.rules.rules import OfFunction, pair, shown_type
 from fungrad.programs.rules.sites import CustomFunction, Site, is_operand, top_trace
 from fungrad.programs.watching import look_at
 from fungrad.rewrite.linearize import push_forward
-from fungrad.transforms.call import check_callable, name_of
+from fungrad.transforms.arguments import check_callable, name_of
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

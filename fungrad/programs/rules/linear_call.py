@@ -23,7 +23,7 @@ from fungrad.programs.closing import (
     tangent,
 )
 from fungrad.rewrite.linearize import or_zeros
-from fungrad.transforms.call import as_operand, name_of
+from fungrad.transforms.arguments import as_operand, name_of
 
 
 @primitive

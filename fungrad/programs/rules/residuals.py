@@ -21,13 +21,8 @@ from fungrad.primitives.naming import Named
 from fungrad.programs.rules.recomputation import Checkpoint
 from fungrad.rewrite.linearize import linearize_expr
 from fungrad.transforms.argnums import parameters_of, positional_names
-from fungrad.transforms.call import (
-    argument_types,
-    as_operand,
-    check_callable,
-    name_of,
-    output_variables,
-)
+from fungrad.transforms.arguments import argument_types, as_operand, check_callable, name_of
+from fungrad.transforms.call import output_variables
 
 
 class Residual(NamedTuple):

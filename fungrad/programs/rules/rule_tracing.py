@@ -26,7 +26,7 @@ from fungrad.core.recorder import Recorder
 from fungrad.core.state import holding, state_variable
 from fungrad.core.tracer import Tracer
 from fungrad.programs.rules.sites import Results, Site
-from fungrad.transforms.call import name_of
+from fungrad.transforms.arguments import name_of
 
 TracedRule: TypeAlias = tuple[Any, tuple[Any, ...]]
 """A rule and its captures."""

@@ -22,7 +22,7 @@ from fungrad.core.transformed import Portable, resemble
 from fungrad.core.types import ArrayType, is_array, shown, tangent_type, type_of
 from fungrad.programs.closing import Closure, close
 from fungrad.transforms.argnums import exactly, names_in, positions_in
-from fungrad.transforms.call import as_operand, check_callable, name_of
+from fungrad.transforms.arguments import as_operand, check_callable, name_of
 
 Results: TypeAlias = tuple[tuple[ArrayType, ...], tree.TreeDef]
 """Result of a function: the types of the leaves and the structure."""

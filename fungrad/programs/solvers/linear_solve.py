@@ -26,7 +26,7 @@ from fungrad.programs.closing import (
 from fungrad.programs.one_by_one import one_by_one, or_zero
 from fungrad.programs.solvers.layout import Layout
 from fungrad.programs.solvers.solver import HostSolver, Solver, aux_types, for_tangents, solver_of
-from fungrad.transforms.call import as_operand, check_callable
+from fungrad.transforms.arguments import as_operand, check_callable
 
 T = TypeVar("T")
 """A pytree of arrays."""

@@ -23,7 +23,7 @@ from fungrad.programs.closing import (
 from fungrad.programs.one_by_one import one_by_one
 from fungrad.programs.solvers.linear_solve import LinearSolve, check_square, inexact_leaves
 from fungrad.programs.solvers.solver import Solver, aux_types, solver_of
-from fungrad.transforms.call import check_callable
+from fungrad.transforms.arguments import check_callable
 
 T = TypeVar("T")
 """A pytree of arrays."""

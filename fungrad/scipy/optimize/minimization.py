@@ -36,7 +36,7 @@ from fungrad.scipy.optimize.variables import (
     scalar_function,
     vector_function,
 )
-from fungrad.transforms.call import name_of
+from fungrad.transforms.arguments import name_of
 from fungrad.transforms.grad import grad, value_and_grad
 from fungrad.transforms.jacobian import hessian, hvp, jacrev
 

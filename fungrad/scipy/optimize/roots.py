@@ -21,7 +21,7 @@ from fungrad.scipy.optimize.implicit import (
 )
 from fungrad.scipy.optimize.jacobians import Jacobian
 from fungrad.scipy.optimize.variables import Compiled, Variables, on_arrays, vector_function
-from fungrad.transforms.call import name_of
+from fungrad.transforms.arguments import name_of
 from fungrad.transforms.jacobian import jacfwd
 
 __all__ = ["root"]

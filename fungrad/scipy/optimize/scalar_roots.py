@@ -17,8 +17,8 @@ from fungrad.scipy.arguments import as_tuple, operand
 from fungrad.scipy.glossary import public
 from fungrad.scipy.optimize.implicit import COUNT, FLAG, NUMBER, implicit_root, traced
 from fungrad.scipy.optimize.variables import Compiled, on_arrays
+from fungrad.transforms.arguments import name_of
 from fungrad.transforms.autodiff import jvp
-from fungrad.transforms.call import name_of
 from fungrad.transforms.grad import grad
 
 __all__ = [

@@ -15,7 +15,7 @@ from fungrad.core.transformed import looks_like
 from fungrad.core.types import type_of
 from fungrad.numpy.promotion import has_tracer
 from fungrad.scipy.arguments import operand, untraced
-from fungrad.transforms.call import name_of
+from fungrad.transforms.arguments import name_of
 from fungrad.transforms.explain import log_traced_anew
 from fungrad.transforms.jit import jit
 
