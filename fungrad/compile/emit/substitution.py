@@ -1,21 +1,24 @@
-"""Triangular systems within LLVM's functions: loops, with vectors along rows or columns.
+"""Triangular systems within LLVM's functions, with vectors along right-hand sides, rows or columns.
 
-Golub and Van Loan, Matrix Computations (4th ed., 2013), section 3.1. By rows, and for many right-hand sides, each
-step adds multiples of all solved rows. By columns it subtracts a multiple of one from all that are left.
+Golub and Van Loan, Matrix Computations (4th ed., 2013), section 3.1. By rows, and along right-hand sides, each step
+subtracts multiples of all solved rows. By columns it subtracts a multiple of one from all that are left. Small systems
+are unrolled.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from fungrad.compile.emit.function import Function
 from fungrad.compile.emit.places import Place, Variable
 from fungrad.compile.emit.types import literal
+from fungrad.compile.emit.unrolled import LARGEST
 from fungrad.compile.kernels.operations import Node
 from fungrad.compile.processor import VECTOR_BYTES
 
 FEW = 2
-"""Right-hand sides up to which vectors lie along the equations."""
+"""Right-hand sides up to which vectors lie along the equations of systems that are not unrolled."""
 VECTORS = 8
 """Vectors of right-hand sides that are solved for at once: their sums stay in registers."""
 
@@ -29,8 +32,13 @@ class Triangle(NamedTuple):
 
 
 def right_sides(to: Function, b: Place) -> Place:
-    """Return a copy of right-hand sides for `substitute`: rows padded to vectors, or columns if few."""
+    """Return a copy of right-hand sides for `substitute`: rows padded to vectors, or columns if few.
+
+    Those of small systems are not padded.
+    """
     n, columns = b.type.shape
+    if n <= LARGEST:
+        return to.copy(b)
     if columns <= FEW:
         sides = to.turned(to.new(b.type.update(shape=(columns, n))), (1, 0))
     else:
@@ -47,7 +55,7 @@ def right_sides(to: Function, b: Place) -> Place:
 def substitute(to: Function, a: Triangle, right: Place) -> None:
     """Solve a triangular system in the place of right-hand sides that `right_sides` has made."""
     n, columns = right.type.shape
-    if columns > FEW:
+    if columns > FEW or n <= LARGEST:
         _by_vectors(to, a, right)
         return
     if 1 not in a.place.strides:
@@ -65,30 +73,43 @@ def _counted(to: Function, a: Triangle, i: str) -> str:
     return i if a.lower else to.emit(f"sub i64 {a.place.type.shape[0] - 1}, {i}")
 
 
+def _before(to: Function, n: int, i: str) -> Iterator[str]:
+    """Yield how many equations are solved before each of those that the i-th one needs."""
+    if n <= LARGEST:
+        yield from map(str, range(int(i)))
+    else:
+        with to.loop(i, some=False) as k:
+            yield k
+
+
 def _by_vectors(to: Function, a: Triangle, right: Place) -> None:
+    """Subtract from each row the multiples of the solved ones, some vectors of columns at a time."""
     dtype = right.type.dtype
     lanes = VECTOR_BYTES // dtype.itemsize
-    n, vectors = right.type.shape[0], right.strides[0] // lanes
-    for first in range(0, vectors, VECTORS):
-        columns = [str(j * lanes) for j in range(first, min(first + VECTORS, vectors))]
-        with to.loop(n) as i:
+    n, columns = right.type.shape
+    if n <= LARGEST:
+        vectors = [*to.along(columns, lanes, unrolled=columns)]
+    else:
+        vectors = [(str(j), lanes) for j in range(0, right.strides[0], lanes)]
+    for first in range(0, len(vectors), VECTORS):
+        places = vectors[first : first + VECTORS]
+        for i in to.rounds(n, LARGEST):
             row = _counted(to, a, i)
-            sums = [Variable(to, dtype, lanes, to.at(right, row, j, lanes=lanes)) for j in columns]
-            with to.loop(i, some=False) as k:
+            sums = [Variable(to, dtype, m, to.at(right, row, j, lanes=m)) for j, m in places]
+            for k in _before(to, n, i):
                 solved = _counted(to, a, k)
                 factor = to.compute("neg", dtype, to.at(a.place, row, solved))
-                wide = to.spread(factor, dtype, lanes)
-                for j, sum_ in zip(columns, sums, strict=True):
-                    x = to.at(right, solved, j, lanes=lanes)
-                    sum_.set(to.compute("fma", dtype, wide, x, sum_.get(), lanes=lanes))
+                for (j, m), sum_ in zip(places, sums, strict=True):
+                    wide = to.spread(factor, dtype, m)
+                    x = to.at(right, solved, j, lanes=m)
+                    sum_.set(to.compute("fma", dtype, wide, x, sum_.get(), lanes=m))
             if not a.unit:
                 over = to.compute("div", dtype, literal(1, dtype), to.at(a.place, row, row))
-                wide = to.spread(over, dtype, lanes)
-            for j, sum_ in zip(columns, sums, strict=True):
+            for (j, m), sum_ in zip(places, sums, strict=True):
                 value = sum_.get()
                 if not a.unit:
-                    value = to.compute("mul", dtype, value, wide, lanes=lanes)
-                to.put(right, value, row, j, lanes=lanes)
+                    value = to.compute("mul", dtype, value, to.spread(over, dtype, m), lanes=m)
+                to.put(right, value, row, j, lanes=m)
 
 
 def _by_rows(to: Function, a: Triangle, x: Place) -> None:

@@ -39,8 +39,8 @@ def solve(to: Function, primitive: Primitive, operands: Sequence[Place], targets
     if a.type.shape[0] > LARGEST:
         solution = factors.solved(to, *factors.new_factors(to, a), b, False)
     else:
-        left, right, _ = unrolled.eliminated(to, a, b)
-        solution = unrolled.substituted(to, Triangle(left, False, False), right)
+        left, solution, _ = unrolled.eliminated(to, a, b)
+        substitute(to, Triangle(left, False, False), solution)
     to.move(targets[0], solution)
 
 
@@ -54,11 +54,8 @@ def triangular_solve(
     if not triangle.unit:
         for i in to.rounds(n, LARGEST):
             to.fail_if(to.compared("oeq", dtype, 1, to.at(a, i, i), literal(0, dtype)))
-    if n > LARGEST:
-        solution = right_sides(to, b)
-        substitute(to, triangle, solution)
-    else:
-        solution = unrolled.substituted(to, triangle, b)
+    solution = right_sides(to, b)
+    substitute(to, triangle, solution)
     to.move(targets[0], solution)
 
 

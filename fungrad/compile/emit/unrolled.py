@@ -1,7 +1,7 @@
-"""Unrolled Gaussian elimination, Cholesky factors and substitution of small matrices.
+"""Unrolled Gaussian elimination and Cholesky factors of small matrices.
 
 Rows are brought into order by exchanges that are selections, so nothing is read at a place that only the numbers tell: LLVM keeps
-small matrices in registers. Golub and Van Loan, Matrix Computations (4th ed., 2013), sections 3.1, 3.4 and 4.2.
+small matrices in registers. Golub and Van Loan, Matrix Computations (4th ed., 2013), sections 3.4 and 4.2.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import numpy as np
 
 from fungrad.compile.emit.function import Function
 from fungrad.compile.emit.places import Place, Variable
-from fungrad.compile.emit.substitution import Triangle
 from fungrad.compile.emit.types import literal, vector_type
 from fungrad.compile.kernels.operations import BOOL, DType
 from fungrad.compile.processor import VECTOR_BYTES
@@ -99,15 +98,6 @@ class _Rows:
             row.append((to.compute("sub", dtype, x, product, lanes=n), n))
         self.set(i, row)
 
-    def divide(self, i: int, divisor: str) -> None:
-        """Divide a row by a number."""
-        to, dtype = self.to, self.dtype
-        row = []
-        for x, n in self.get(i):
-            wide = to.spread(divisor, dtype, n)
-            row.append((to.compute("div", dtype, x, wide, lanes=n), n))
-        self.set(i, row)
-
 
 def _largest(to: Function, rows: _Rows) -> _Rows:
     """Return the greatest absolute value of each column, as a row."""
@@ -148,21 +138,6 @@ def eliminated(to: Function, a: Place, b: Place | None) -> tuple[Place, Place, s
             for rows in both:
                 rows.subtract(i, factor, k)
     return left.place, both[-1].place, odd
-
-
-def substituted(to: Function, a: Triangle, b: Place) -> Place:
-    """Return the solution of a triangular system."""
-    right, n = _Rows(to, b), b.type.shape[0]
-
-    def element(i: int, j: int) -> str:
-        return to.at(a.place, str(i), str(j))
-
-    for k in range(n) if a.lower else range(n - 1, -1, -1):
-        if not a.unit:
-            right.divide(k, element(k, k))
-        for i in range(k + 1, n) if a.lower else range(k):
-            right.subtract(i, element(i, k), k)
-    return right.place
 
 
 def cholesky(to: Function, a: Place, out: Place) -> None:
