@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from tools.stub_signatures import IMPORTS, OVERLOADS, ByOption, definition
+from tools.stub_signatures import IMPORTS, OVERLOADS, ByOption, body_of, definition
 from tools.stub_tables import AS_THEY_ARE, NAMED, PARAMETERS, RESULTS, SPECIAL
 
 SCIPY = f"# As SciPy {'.'.join(scipy.__version__.split('.')[:2])} has them.\n"
@@ -198,8 +198,7 @@ class Stub:
 
     def text(self, head: str) -> str:
         """Return the stub."""
-        lines = [line for name in self.package.__all__ for line in self.lines_of(name)]
-        body = "\n".join(lines) + "\n"
+        body = body_of(line for name in self.package.__all__ for line in self.lines_of(name))
         if "np." in body:
             self.needed["np"] = "import numpy as np"
         more = OVERLOADS if "@_overload" in body else ""
@@ -208,7 +207,7 @@ class Stub:
         variable = '_T = _TypeVar("_T")\n' if "_TypeVar" in more else ""
         for home, names in NAMED.items():
             used = [x for x in names.split() if f"-> {x}:" in body]
-            used = [x for x in used if f" import {x} as {x}\n" not in body]
+            used = [x for x in used if f" {x} as {x}" not in body]
             more += f"from {home} import {', '.join(used)}\n" if used else ""
         more += "".join(f"{line}\n" for line in sorted({*self.needed.values()}))
         return (

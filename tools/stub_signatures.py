@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -100,3 +101,20 @@ def definition(
         yield "@_overload"
         yield f"def {name}({written(given, changed)}) -> {returned}: {said}"
         said = "..."
+
+
+def body_of(lines: Iterable[str]) -> str:
+    """Return the text of lines, with one import for each module that names are imported from.
+
+    >>> print(body_of(["from a import x as x", "y: int", "from a import z as z"]), end="")
+    from a import x as x, z as z
+    y: int
+    """
+    joined: dict[str, str] = {}  # by module, or else by the line itself
+    for line in lines:
+        found = re.fullmatch(r"(from \S+ import) (\w+ as \w+)", line)
+        if found and found[1] in joined:
+            joined[found[1]] += f", {found[2]}"
+        else:
+            joined[found[1] if found else f"{len(joined)} {line}"] = line
+    return "\n".join(joined.values()) + "\n"

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # for the files beside this one
 
 from tools.stub_packages import PACKAGES, of_package  # noqa: E402
-from tools.stub_signatures import IMPORTS, OVERLOADS, ByOption, definition, table  # noqa: E402
+from tools.stub_signatures import IMPORTS, OVERLOADS, ByOption, body_of, definition, table  # noqa: E402
 
 HEAD = "# Written by tools/stubs.py: what type checkers see.\n# ruff: noqa\n# fmt: off\n\n"
 NUMPY = f"# As NumPy {'.'.join(np.__version__.split('.')[:2])} has them.\n"
@@ -179,7 +179,7 @@ def of_functions(module: types.ModuleType) -> str:
             lines.append(f"from {value.__module__} import {public} as {public}")
         else:
             lines.append(f"from {type(value).__module__} import {public} as {public}")
-    body = "\n".join(lines) + "\n"
+    body = body_of(lines)
     more = ""
     if "@_overload" in body:
         more = OVERLOADS
@@ -201,7 +201,7 @@ def of_fungrad() -> str:
         else:
             homes[name] = getattr(value, "__module__", None) or "fungrad.core.types"
     lines = [f"from {homes[name]} import {name} as {name}" for name in fg.__all__]
-    return HEAD + "\n".join([*lines, "", "__version__: str"]) + "\n"
+    return HEAD + body_of([*lines, "", "__version__: str"])
 
 
 def of_optim() -> str:
@@ -209,7 +209,7 @@ def of_optim() -> str:
     home = {name: f".{module}" for name, module in fg.optim._HOME.items()}
     lines = [f"from fungrad.optim{home.get(x, '')} import {x} as {x}" for x in fg.optim.__all__]
     lines += ["from fungrad.nn import losses as losses", "from fungrad.nn.losses import *"]
-    return HEAD + "\n".join(lines) + "\n"
+    return HEAD + body_of(lines)
 
 
 def stubs() -> dict[Path, str]:

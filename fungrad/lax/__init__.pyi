@@ -96,25 +96,18 @@ def pmax(x: _T, axis_name: _AxisName, *, axis_index_groups: _Groups = ...) -> _T
 def pmean(x: _T, axis_name: _AxisName, *, axis_index_groups: _Groups = ...) -> _T: r"""Return the mean of `x` over the calls."""
 def pmin(x: _T, axis_name: _AxisName, *, axis_index_groups: _Groups = ...) -> _T: r"""Return the minimum of `x` over the calls, elementwise."""
 def psum(x: _T, axis_name: _AxisName, *, axis_index_groups: _Groups = ...) -> _T: r"""Return the sum of `x` over the calls."""
-from fungrad.lax.contraction import DotDimensionNumbers as DotDimensionNumbers
-from fungrad.lax.contraction import Precision as Precision
-from fungrad.lax.contraction import PrecisionLike as PrecisionLike
+from fungrad.lax.contraction import DotDimensionNumbers as DotDimensionNumbers, Precision as Precision, PrecisionLike as PrecisionLike
 def batch_matmul(lhs: _ArrayLike, rhs: _ArrayLike, precision: _PrecisionLike = ...) -> _Array: r"""Multiply the matrices of two stacks; the leading axes must be equal."""
 def dot(lhs: _ArrayLike, rhs: _ArrayLike, *, dimension_numbers: _DotDimensionNumbers | None = ..., precision: _PrecisionLike = ..., preferred_element_type: _DTypeLike | None = ..., out_sharding: None = ...) -> _Array: r"""Multiply vectors and matrices; other arrays as `dot_general` does."""
 def dot_general(lhs: _ArrayLike, rhs: _ArrayLike, dimension_numbers: _DotDimensionNumbers, precision: _PrecisionLike = ..., preferred_element_type: _DTypeLike | None = ..., *, out_sharding: None = ...) -> _Array: r"""Multiply two arrays and sum over pairs of axes, for each index of other pairs of axes."""
 def ragged_dot(lhs: _ArrayLike, rhs: _ArrayLike, group_sizes: _ArrayLike, precision: _PrecisionLike = ..., preferred_element_type: _DTypeLike | None = ..., group_offset: _ArrayLike | None = ..., out_sharding: None = ...) -> _Array: r"""Multiply groups of rows each by a matrix of its own."""
-from fungrad.programs.loops.cond import cond as cond
+from fungrad.programs.loops.cond import cond as cond, switch as switch
 from fungrad.programs.solvers.linear_solve import custom_linear_solve as custom_linear_solve
 from fungrad.programs.solvers.root import custom_root as custom_root
-from fungrad.programs.loops.loops import fori_loop as fori_loop
-from fungrad.programs.loops.loops import map as map
+from fungrad.programs.loops.loops import fori_loop as fori_loop, map as map, scan as scan
 from fungrad.programs.loops.platform import platform_dependent as platform_dependent
-from fungrad.programs.loops.loops import scan as scan
-from fungrad.programs.loops.cond import switch as switch
 from fungrad.programs.loops.while_loop import while_loop as while_loop
-from fungrad.lax.conv_shapes import conv_general_shape_tuple as conv_general_shape_tuple
-from fungrad.lax.conv_shapes import conv_shape_tuple as conv_shape_tuple
-from fungrad.lax.conv_shapes import conv_transpose_shape_tuple as conv_transpose_shape_tuple
+from fungrad.lax.conv_shapes import conv_general_shape_tuple as conv_general_shape_tuple, conv_shape_tuple as conv_shape_tuple, conv_transpose_shape_tuple as conv_transpose_shape_tuple
 from fungrad.lax.conversion import RoundingMethod as RoundingMethod
 def bitcast_convert_type(operand: _ArrayLike, new_dtype: _DTypeLike) -> _Array: r"""Return the numbers of another dtype that have the same bits."""
 def complex(x: _ArrayLike, y: _ArrayLike) -> _Array: r"""Return ``x + 1j * y``, which keeps infinities and signs of zeros."""
@@ -201,11 +194,7 @@ def approx_min_k(operand: _ArrayLike, k: int, reduction_dimension: int = ..., re
 def sort(operand: _T, dimension: int = ..., is_stable: _bool = ..., num_keys: int = ...) -> _T: r"""Return arrays sorted along an axis, by the first of them."""
 def sort_key_val(keys: _ArrayLike, values: _ArrayLike, dimension: int = ..., is_stable: _bool = ...) -> tuple[_Array, _Array]: r"""Return `keys` sorted along an axis, and `values` in the same order."""
 def top_k(operand: _ArrayLike, k: int, *, axis: int = ...) -> tuple[_Array, _Array]: r"""Return the greatest elements along an axis, from the greatest on, and their positions."""
-from fungrad.lax.spatial import ConvDimensionNumbers as ConvDimensionNumbers
-from fungrad.lax.spatial import ConvGeneralDilatedDimensionNumbers as ConvGeneralDilatedDimensionNumbers
-from fungrad.lax.spatial import conv_dimension_numbers as conv_dimension_numbers
-from fungrad.lax.spatial import conv_general_permutations as conv_general_permutations
-from fungrad.lax.spatial import padtype_to_pads as padtype_to_pads
+from fungrad.lax.spatial import ConvDimensionNumbers as ConvDimensionNumbers, ConvGeneralDilatedDimensionNumbers as ConvGeneralDilatedDimensionNumbers, conv_dimension_numbers as conv_dimension_numbers, conv_general_permutations as conv_general_permutations, padtype_to_pads as padtype_to_pads
 def bessel_i0e(x: _ArrayLike) -> _Array: r"""Return ``exp(-abs(x)) * I_0(x)``, a Bessel function, element by element."""
 def bessel_i1e(x: _ArrayLike) -> _Array: r"""Return ``exp(-abs(x)) * I_1(x)``, a Bessel function, element by element."""
 def betainc(a: _ArrayLike, b: _ArrayLike, x: _ArrayLike) -> _Array: r"""Return the regularized incomplete beta function, element by element."""

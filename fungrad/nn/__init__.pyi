@@ -97,5 +97,4 @@ def squared_error(predictions: _ArrayLike, targets: _ArrayLike | None = ...) -> 
 def binary_dice_loss(predictions: _ArrayLike, targets: _ArrayLike, *, smooth: _ArrayLike = ..., apply_sigmoid: _bool = ...) -> _Array: r"""Return the `dice_loss` of a yes or no at each place."""
 def dice_loss(predictions: _ArrayLike, targets: _ArrayLike, *, class_weights: _ArrayLike | None = ..., smooth: _ArrayLike = ..., alpha: _ArrayLike = ..., beta: _ArrayLike = ..., apply_softmax: _bool = ..., reduction: str = ..., ignore_background: _bool = ..., axis: int | _Sequence[int] | None = ...) -> _Array: r"""Return 1 less the overlap of regions, by the index of Dice or, in general, of Tversky."""
 def multiclass_generalized_dice_loss(predictions: _ArrayLike, targets: _ArrayLike, *, smooth: _ArrayLike = ..., apply_softmax: _bool = ..., ignore_background: _bool = ...) -> _Array: r"""Return the mean `dice_loss`, with classes weighted by the inverse squares of how often they are."""
-from fungrad.nn import initializers as initializers
-from fungrad.nn import losses as losses
+from fungrad.nn import initializers as initializers, losses as losses

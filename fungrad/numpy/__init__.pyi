@@ -14,75 +14,8 @@ from typing import Literal as _Literal, overload as _overload
 import numpy as np
 from numpy.lib._arraysetops_impl import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 
-from numpy import __array_namespace_info__ as __array_namespace_info__
-from numpy import False_ as False_
-from numpy import True_ as True_
-from numpy import bool as bool
-from numpy import bool_ as bool_
-from numpy import byte as byte
-from numpy import cdouble as cdouble
-from numpy import clongdouble as clongdouble
-from numpy import complex128 as complex128
-from numpy import complex64 as complex64
-from numpy import complexfloating as complexfloating
-from numpy import csingle as csingle
-from numpy import double as double
-from numpy import dtype as dtype
-from numpy import e as e
-from numpy import errstate as errstate
-from numpy import euler_gamma as euler_gamma
-from numpy import float16 as float16
-from numpy import float32 as float32
-from numpy import float64 as float64
-from numpy import floating as floating
-from numpy import from_dlpack as from_dlpack
-from numpy import generic as generic
-from numpy import get_printoptions as get_printoptions
-from numpy import half as half
-from numpy import inexact as inexact
-from numpy import inf as inf
-from numpy import int16 as int16
-from numpy import int32 as int32
-from numpy import int64 as int64
-from numpy import int8 as int8
-from numpy import int_ as int_
-from numpy import intc as intc
-from numpy import integer as integer
-from numpy import intp as intp
-from numpy import isdtype as isdtype
-from numpy import isscalar as isscalar
-from numpy import issubdtype as issubdtype
-from numpy import iterable as iterable
-from numpy import lib as lib
-from numpy import long as long
-from numpy import longdouble as longdouble
-from numpy import longlong as longlong
-from numpy import min_scalar_type as min_scalar_type
-from numpy import nan as nan
-from numpy import ndarray as ndarray
-from numpy import ndindex as ndindex
-from numpy import newaxis as newaxis
-from numpy import number as number
-from numpy import pi as pi
-from numpy import printoptions as printoptions
-from numpy import set_printoptions as set_printoptions
-from numpy import short as short
-from numpy import signedinteger as signedinteger
-from numpy import single as single
-from numpy import ubyte as ubyte
-from numpy import uint as uint
-from numpy import uint16 as uint16
-from numpy import uint32 as uint32
-from numpy import uint64 as uint64
-from numpy import uint8 as uint8
-from numpy import uintc as uintc
-from numpy import uintp as uintp
-from numpy import ulong as ulong
-from numpy import ulonglong as ulonglong
-from numpy import unsignedinteger as unsignedinteger
-from numpy import ushort as ushort
-from fungrad.numpy import fft as fft
-from fungrad.numpy import linalg as linalg
+from numpy import __array_namespace_info__ as __array_namespace_info__, False_ as False_, True_ as True_, bool as bool, bool_ as bool_, byte as byte, cdouble as cdouble, clongdouble as clongdouble, complex128 as complex128, complex64 as complex64, complexfloating as complexfloating, csingle as csingle, double as double, dtype as dtype, e as e, errstate as errstate, euler_gamma as euler_gamma, float16 as float16, float32 as float32, float64 as float64, floating as floating, from_dlpack as from_dlpack, generic as generic, get_printoptions as get_printoptions, half as half, inexact as inexact, inf as inf, int16 as int16, int32 as int32, int64 as int64, int8 as int8, int_ as int_, intc as intc, integer as integer, intp as intp, isdtype as isdtype, isscalar as isscalar, issubdtype as issubdtype, iterable as iterable, lib as lib, long as long, longdouble as longdouble, longlong as longlong, min_scalar_type as min_scalar_type, nan as nan, ndarray as ndarray, ndindex as ndindex, newaxis as newaxis, number as number, pi as pi, printoptions as printoptions, set_printoptions as set_printoptions, short as short, signedinteger as signedinteger, single as single, ubyte as ubyte, uint as uint, uint16 as uint16, uint32 as uint32, uint64 as uint64, uint8 as uint8, uintc as uintc, uintp as uintp, ulong as ulong, ulonglong as ulonglong, unsignedinteger as unsignedinteger, ushort as ushort, diag_indices as diag_indices, fromfunction as fromfunction, index_exp as index_exp, indices as indices, mask_indices as mask_indices, mgrid as mgrid, ogrid as ogrid, s_ as s_, tril_indices as tril_indices, triu_indices as triu_indices, einsum_path as einsum_path, broadcast_shapes as broadcast_shapes
+from fungrad.numpy import fft as fft, linalg as linalg
 def packbits(a: _ArrayLike, /, axis: int | _Sequence[int] | None = ..., bitorder: str = ...) -> _Array: r"""Packs the elements of a binary-valued array into bits in a uint8 array."""
 def unpackbits(a: _ArrayLike, /, axis: int | _Sequence[int] | None = ..., count: _ArrayLike | None = ..., bitorder: str = ...) -> _Array: r"""Unpacks elements of a uint8 array into a binary-valued output array."""
 def choose(a: _ArrayLike, choices: _ArrayLike, out: _Array | tuple[_Array, ...] | None = ..., mode: str = ...) -> _Array: r"""Construct an array from an index array and a list of arrays to choose from."""
@@ -104,29 +37,19 @@ def asarray(a: _ArrayLike, dtype: _DTypeLike | None = ..., order: str | None = .
 def ascontiguousarray(a: _ArrayLike, dtype: _DTypeLike | None = ..., *, like: object = ...) -> _Array: r"""Return a contiguous array (ndim >= 1) in memory (C order)."""
 def asfortranarray(a: _ArrayLike, dtype: _DTypeLike | None = ..., *, like: object = ...) -> _Array: r"""Return an array (ndim >= 1) laid out in Fortran order in memory."""
 def can_cast(from_: _DTypeLike, to: _DTypeLike, casting: str = ...) -> _bool: r"""Returns True if cast between data types can occur according to the casting rule."""
-from numpy import diag_indices as diag_indices
 def empty(shape: int | _Sequence[int], dtype: _DTypeLike | None = ..., order: str = ..., *, device: object = ..., like: object = ...) -> _Array: r"""Return a new array of given shape and type, without initializing entries."""
 def empty_like(prototype: _ArrayLike, /, dtype: _DTypeLike | None = ..., order: str = ..., subok: _bool | None = ..., shape: int | _Sequence[int] | None = ..., *, device: object = ...) -> _Array: r"""Return a new array with the same shape and type as a given array."""
 def eye(N: int, M: int | None = ..., k: _ArrayLike = ..., dtype: _DTypeLike = ..., order: str = ..., *, device: object = ..., like: object = ...) -> _Array: r"""Return a 2-D array with ones on the diagonal and zeros elsewhere."""
-from numpy import fromfunction as fromfunction
 def full(shape: int | _Sequence[int], fill_value: _ArrayLike, dtype: _DTypeLike | None = ..., order: str = ..., *, device: object = ..., like: object = ...) -> _Array: r"""Return a new array of given shape and type, filled with `fill_value`."""
 def full_like(a: _ArrayLike, fill_value: _ArrayLike, dtype: _DTypeLike | None = ..., order: str = ..., subok: _bool | None = ..., shape: int | _Sequence[int] | None = ..., *, device: object = ...) -> _Array: r"""Return a full array with the same shape and type as a given array."""
 def identity(n: int, dtype: _DTypeLike | None = ..., *, like: object = ...) -> _Array: r"""Return the identity array."""
-from numpy import index_exp as index_exp
-from numpy import indices as indices
 def iscomplexobj(x: _ArrayLike) -> _bool: r"""Check for a complex type or an array of complex numbers."""
 def isrealobj(x: _ArrayLike) -> _bool: r"""Return True if x is a not complex type or an array of complex numbers."""
-from numpy import mask_indices as mask_indices
-from numpy import mgrid as mgrid
-from numpy import ogrid as ogrid
 def ones(shape: int | _Sequence[int], dtype: _DTypeLike | None = ..., order: str = ..., *, device: object = ..., like: object = ...) -> _Array: r"""Return a new array of given shape and type, filled with ones."""
 def ones_like(a: _ArrayLike, dtype: _DTypeLike | None = ..., order: str = ..., subok: _bool | None = ..., shape: int | _Sequence[int] | None = ..., *, device: object = ...) -> _Array: r"""Return an array of ones with the same shape and type as a given array."""
 def promote_types(type1: _DTypeLike, type2: _DTypeLike, /) -> np.dtype[_Any]: r"""Returns the data type with the smallest size and smallest scalar kind to which both ``type1`` and ``type2`` may be safely cast. The returned data type is always considered "canonical", this mainly means that the promoted dtype will always be in native byte order."""
 def result_type(*arrays_and_dtypes: _ArrayLike) -> np.dtype[_Any]: r"""Returns the type that results from applying the NumPy :ref:`type promotion <arrays.promotion>` rules to the arguments."""
-from numpy import s_ as s_
 def tri(N: int, M: int | None = ..., k: _ArrayLike = ..., dtype: _DTypeLike = ..., *, like: object = ...) -> _Array: r"""An array with ones at and below the given diagonal and zeros elsewhere."""
-from numpy import tril_indices as tril_indices
-from numpy import triu_indices as triu_indices
 def zeros(shape: int | _Sequence[int], dtype: _DTypeLike | None = ..., order: str = ..., *, device: object = ..., like: object = ...) -> _Array: r"""Return a new array of given shape and type, filled with zeros."""
 def zeros_like(a: _ArrayLike, dtype: _DTypeLike | None = ..., order: str = ..., subok: _bool | None = ..., shape: int | _Sequence[int] | None = ..., *, device: object = ...) -> _Array: r"""Return an array of zeros with the same shape and type as a given array."""
 def cumprod(a: _ArrayLike, axis: int | _Sequence[int] | None = ..., dtype: _DTypeLike | None = ..., out: _Array | tuple[_Array, ...] | None = ...) -> _Array: r"""Return the cumulative product of elements along a given axis."""
@@ -139,7 +62,6 @@ def gradient(f: _ArrayLike, *varargs: _ArrayLike, axis: int | _Sequence[int] | N
 def trapezoid(y: _ArrayLike, x: _ArrayLike | None = ..., dx: _ArrayLike = ..., axis: int | _Sequence[int] = ...) -> _Array: r"""Integrate along the given axis using the composite trapezoidal rule."""
 def unwrap(p: _ArrayLike, discont: _ArrayLike | None = ..., axis: int | _Sequence[int] = ..., *, period: _ArrayLike = ...) -> _Array: r"""Unwrap by taking the complement of large deltas with respect to the period."""
 def einsum(*operands: _Any, **kwargs: _Any) -> _Array: r"""Evaluates the Einstein summation convention on the operands."""
-from numpy import einsum_path as einsum_path
 def allclose(a: _ArrayLike, b: _ArrayLike, rtol: _ArrayLike = ..., atol: _ArrayLike = ..., equal_nan: _bool = ...) -> _bool | _Array: r"""Returns True if two arrays are element-wise equal within a tolerance."""
 def angle(z: _ArrayLike, deg: _bool = ...) -> _Array: r"""Return the angle of the complex argument."""
 def around(a: _ArrayLike, decimals: int = ..., out: _Array | tuple[_Array, ...] | None = ...) -> _Array: r"""Evenly round to the given number of decimals."""
@@ -182,10 +104,9 @@ def place(arr: _ArrayLike, mask: _ArrayLike, vals: _ArrayLike) -> None: r"""Chan
 def put(a: _ArrayLike, ind: int, v: _ArrayLike, mode: str = ...) -> None: r"""Replaces specified elements of an array with given values."""
 def put_along_axis(arr: _ArrayLike, indices: _ArrayLike, values: _ArrayLike, axis: int | _Sequence[int]) -> None: r"""Put values into the destination array by matching 1d index and data slices."""
 def putmask(a: _ArrayLike, /, mask: _ArrayLike, values: _ArrayLike) -> None: r"""putmask(a, /, mask, values)"""
-from fungrad.numpy.index_tricks import c_ as c_
+from fungrad.numpy.index_tricks import c_ as c_, r_ as r_
 def ix_(*args: _Any) -> tuple[_Array, ...]: r"""Construct an open mesh from multiple sequences."""
 def ndenumerate(arr: _ArrayLike) -> _Array: r"""Multidimensional index iterator."""
-from fungrad.numpy.index_tricks import r_ as r_
 def ravel_multi_index(multi_index: _ArrayLike, dims: int | _Sequence[int], mode: str = ..., order: str = ...) -> _Array: r"""Converts a tuple of index arrays into an array of flat indices, applying boundary modes to the multi-index."""
 def unravel_index(indices: _ArrayLike, shape: int | _Sequence[int], order: str = ...) -> tuple[_Array, ...]: r"""Converts a flat index or array of flat indices into a tuple of coordinate arrays."""
 def append(arr: _ArrayLike, values: _ArrayLike, axis: int | _Sequence[int] | None = ...) -> _Array: r"""Append values to the end of an array."""
@@ -427,7 +348,6 @@ def atleast_1d(*arys: _ArrayLike) -> _Array: r"""Convert inputs to arrays with a
 def atleast_2d(*arys: _ArrayLike) -> _Array: r"""View inputs as arrays with at least two dimensions."""
 def atleast_3d(*arys: _ArrayLike) -> _Array: r"""View inputs as arrays with at least three dimensions."""
 def broadcast_arrays(*args: _ArrayLike, subok: _bool | None = ...) -> tuple[_Array, ...]: r"""Broadcast any number of arrays against each other."""
-from numpy import broadcast_shapes as broadcast_shapes
 def broadcast_to(array: _ArrayLike, shape: int | _Sequence[int], subok: _bool | None = ...) -> _Array: r"""Broadcast an array to a new shape."""
 def copy(a: _ArrayLike, order: str = ..., subok: _bool | None = ...) -> _Array: r"""Return an array copy of the given object."""
 def expand_dims(a: _ArrayLike, axis: int | _Sequence[int]) -> _Array: r"""Expand the shape of an array."""

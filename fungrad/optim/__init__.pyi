@@ -2,206 +2,31 @@
 # ruff: noqa
 # fmt: off
 
-from fungrad.optim.accumulation import ApplyEvery as ApplyEvery
-from fungrad.optim.accumulation import EmaState as EmaState
-from fungrad.optim.accumulation import MultiSteps as MultiSteps
-from fungrad.optim.accumulation import MultiStepsState as MultiStepsState
-from fungrad.optim.accumulation import ShouldSkipUpdateFunction as ShouldSkipUpdateFunction
-from fungrad.optim.accumulation import TraceState as TraceState
-from fungrad.optim.accumulation import apply_every as apply_every
-from fungrad.optim.accumulation import ema as ema
-from fungrad.optim.accumulation import skip_large_updates as skip_large_updates
-from fungrad.optim.accumulation import skip_not_finite as skip_not_finite
-from fungrad.optim.accumulation import trace as trace
-from fungrad.optim.adaptive import ScaleByAdamState as ScaleByAdamState
-from fungrad.optim.adaptive import ScaleByAdanState as ScaleByAdanState
-from fungrad.optim.adaptive import ScaleByAmsgradState as ScaleByAmsgradState
-from fungrad.optim.adaptive import ScaleByBeliefState as ScaleByBeliefState
-from fungrad.optim.adaptive import scale_by_adam as scale_by_adam
-from fungrad.optim.adaptive import scale_by_adamax as scale_by_adamax
-from fungrad.optim.adaptive import scale_by_adan as scale_by_adan
-from fungrad.optim.adaptive import scale_by_amsgrad as scale_by_amsgrad
-from fungrad.optim.adaptive import scale_by_belief as scale_by_belief
-from fungrad.optim.adaptive import scale_by_radam as scale_by_radam
-from fungrad.optim.adaptive import scale_by_yogi as scale_by_yogi
-from fungrad.optim.adaptive_squares import ScaleByAdaDeltaState as ScaleByAdaDeltaState
-from fungrad.optim.adaptive_squares import ScaleByNovogradState as ScaleByNovogradState
-from fungrad.optim.adaptive_squares import ScaleByRStdDevState as ScaleByRStdDevState
-from fungrad.optim.adaptive_squares import ScaleByRStdDevWithCountState as ScaleByRStdDevWithCountState
-from fungrad.optim.adaptive_squares import ScaleByRmsState as ScaleByRmsState
-from fungrad.optim.adaptive_squares import ScaleByRmsWithCountState as ScaleByRmsWithCountState
-from fungrad.optim.adaptive_squares import ScaleByRssState as ScaleByRssState
-from fungrad.optim.adaptive_squares import ScaleBySM3State as ScaleBySM3State
-from fungrad.optim.adaptive_squares import scale_by_adadelta as scale_by_adadelta
-from fungrad.optim.adaptive_squares import scale_by_novograd as scale_by_novograd
-from fungrad.optim.adaptive_squares import scale_by_rms as scale_by_rms
-from fungrad.optim.adaptive_squares import scale_by_rss as scale_by_rss
-from fungrad.optim.adaptive_squares import scale_by_sm3 as scale_by_sm3
-from fungrad.optim.adaptive_squares import scale_by_stddev as scale_by_stddev
-from fungrad.optim.backtracking import ScaleByBacktrackingLinesearchState as ScaleByBacktrackingLinesearchState
-from fungrad.optim.backtracking import scale_by_backtracking_linesearch as scale_by_backtracking_linesearch
-from fungrad.optim.base import EmptyState as EmptyState
-from fungrad.optim.base import GradientTransformation as GradientTransformation
-from fungrad.optim.base import GradientTransformationExtraArgs as GradientTransformationExtraArgs
-from fungrad.optim.base import OptState as OptState
-from fungrad.optim.base import Params as Params
-from fungrad.optim.base import ScalarOrSchedule as ScalarOrSchedule
-from fungrad.optim.base import Schedule as Schedule
-from fungrad.optim.base import TransformInitFn as TransformInitFn
-from fungrad.optim.base import TransformUpdateExtraArgsFn as TransformUpdateExtraArgsFn
-from fungrad.optim.base import TransformUpdateFn as TransformUpdateFn
-from fungrad.optim.base import Updates as Updates
-from fungrad.optim.base import apply_updates as apply_updates
-from fungrad.optim.base import identity as identity
-from fungrad.optim.base import incremental_update as incremental_update
-from fungrad.optim.base import init_empty_state as init_empty_state
-from fungrad.optim.base import periodic_update as periodic_update
-from fungrad.optim.base import safe_increment as safe_increment
-from fungrad.optim.base import safe_int32_increment as safe_int32_increment
-from fungrad.optim.base import set_to_zero as set_to_zero
-from fungrad.optim.base import stateless as stateless
-from fungrad.optim.base import stateless_with_tree_map as stateless_with_tree_map
-from fungrad.optim.base import with_extra_args_support as with_extra_args_support
-from fungrad.optim.clipping import AdaptiveGradClipState as AdaptiveGradClipState
-from fungrad.optim.clipping import ClipByGlobalNormState as ClipByGlobalNormState
-from fungrad.optim.clipping import ClipState as ClipState
-from fungrad.optim.clipping import adaptive_grad_clip as adaptive_grad_clip
-from fungrad.optim.clipping import clip as clip
-from fungrad.optim.clipping import clip_by_block_rms as clip_by_block_rms
-from fungrad.optim.clipping import clip_by_global_norm as clip_by_global_norm
-from fungrad.optim.clipping import global_norm as global_norm
-from fungrad.optim.clipping import per_example_global_norm_clip as per_example_global_norm_clip
-from fungrad.optim.clipping import per_example_layer_norm_clip as per_example_layer_norm_clip
-from fungrad.optim.clipping import unitwise_clip as unitwise_clip
-from fungrad.optim.clipping import unitwise_norm as unitwise_norm
-from fungrad.optim.combining import MonitorState as MonitorState
-from fungrad.optim.combining import SnapshotState as SnapshotState
-from fungrad.optim.combining import chain as chain
-from fungrad.optim.combining import flatten as flatten
-from fungrad.optim.combining import measure_with_ema as measure_with_ema
-from fungrad.optim.combining import monitor as monitor
-from fungrad.optim.combining import named_chain as named_chain
-from fungrad.optim.combining import snapshot as snapshot
-from fungrad.optim.conditions import ApplyIfFiniteState as ApplyIfFiniteState
-from fungrad.optim.conditions import ConditionFn as ConditionFn
-from fungrad.optim.conditions import ConditionallyMaskState as ConditionallyMaskState
-from fungrad.optim.conditions import ConditionallyTransformState as ConditionallyTransformState
-from fungrad.optim.conditions import NonNegativeParamsState as NonNegativeParamsState
-from fungrad.optim.conditions import ZeroNansState as ZeroNansState
-from fungrad.optim.conditions import apply_if_finite as apply_if_finite
-from fungrad.optim.conditions import conditionally_mask as conditionally_mask
-from fungrad.optim.conditions import conditionally_transform as conditionally_transform
-from fungrad.optim.conditions import keep_params_nonnegative as keep_params_nonnegative
-from fungrad.optim.conditions import zero_nans as zero_nans
-from fungrad.optim.factored import FactoredState as FactoredState
-from fungrad.optim.factored import scale_by_factored_rms as scale_by_factored_rms
-from fungrad.optim.hyperparams import InjectHyperparamsState as InjectHyperparamsState
-from fungrad.optim.hyperparams import InjectStatefulHyperparamsState as InjectStatefulHyperparamsState
-from fungrad.optim.hyperparams import StatefulSchedule as StatefulSchedule
-from fungrad.optim.hyperparams import WrappedSchedule as WrappedSchedule
-from fungrad.optim.hyperparams import WrappedScheduleState as WrappedScheduleState
-from fungrad.optim.hyperparams import inject_hyperparams as inject_hyperparams
-from fungrad.optim.hyperparams import inject_stateful_hyperparams as inject_stateful_hyperparams
-from fungrad.optim.joined_schedules import join_schedules as join_schedules
-from fungrad.optim.joined_schedules import sgdr_schedule as sgdr_schedule
-from fungrad.optim.joined_schedules import warmup_constant_schedule as warmup_constant_schedule
-from fungrad.optim.joined_schedules import warmup_cosine_decay_schedule as warmup_cosine_decay_schedule
-from fungrad.optim.joined_schedules import warmup_exponential_decay_schedule as warmup_exponential_decay_schedule
+from fungrad.optim.accumulation import ApplyEvery as ApplyEvery, EmaState as EmaState, MultiSteps as MultiSteps, MultiStepsState as MultiStepsState, ShouldSkipUpdateFunction as ShouldSkipUpdateFunction, TraceState as TraceState, apply_every as apply_every, ema as ema, skip_large_updates as skip_large_updates, skip_not_finite as skip_not_finite, trace as trace
+from fungrad.optim.adaptive import ScaleByAdamState as ScaleByAdamState, ScaleByAdanState as ScaleByAdanState, ScaleByAmsgradState as ScaleByAmsgradState, ScaleByBeliefState as ScaleByBeliefState, scale_by_adam as scale_by_adam, scale_by_adamax as scale_by_adamax, scale_by_adan as scale_by_adan, scale_by_amsgrad as scale_by_amsgrad, scale_by_belief as scale_by_belief, scale_by_radam as scale_by_radam, scale_by_yogi as scale_by_yogi
+from fungrad.optim.adaptive_squares import ScaleByAdaDeltaState as ScaleByAdaDeltaState, ScaleByNovogradState as ScaleByNovogradState, ScaleByRStdDevState as ScaleByRStdDevState, ScaleByRStdDevWithCountState as ScaleByRStdDevWithCountState, ScaleByRmsState as ScaleByRmsState, ScaleByRmsWithCountState as ScaleByRmsWithCountState, ScaleByRssState as ScaleByRssState, ScaleBySM3State as ScaleBySM3State, scale_by_adadelta as scale_by_adadelta, scale_by_novograd as scale_by_novograd, scale_by_rms as scale_by_rms, scale_by_rss as scale_by_rss, scale_by_sm3 as scale_by_sm3, scale_by_stddev as scale_by_stddev
+from fungrad.optim.backtracking import ScaleByBacktrackingLinesearchState as ScaleByBacktrackingLinesearchState, scale_by_backtracking_linesearch as scale_by_backtracking_linesearch
+from fungrad.optim.base import EmptyState as EmptyState, GradientTransformation as GradientTransformation, GradientTransformationExtraArgs as GradientTransformationExtraArgs, OptState as OptState, Params as Params, ScalarOrSchedule as ScalarOrSchedule, Schedule as Schedule, TransformInitFn as TransformInitFn, TransformUpdateExtraArgsFn as TransformUpdateExtraArgsFn, TransformUpdateFn as TransformUpdateFn, Updates as Updates, apply_updates as apply_updates, identity as identity, incremental_update as incremental_update, init_empty_state as init_empty_state, periodic_update as periodic_update, safe_increment as safe_increment, safe_int32_increment as safe_int32_increment, set_to_zero as set_to_zero, stateless as stateless, stateless_with_tree_map as stateless_with_tree_map, with_extra_args_support as with_extra_args_support
+from fungrad.optim.clipping import AdaptiveGradClipState as AdaptiveGradClipState, ClipByGlobalNormState as ClipByGlobalNormState, ClipState as ClipState, adaptive_grad_clip as adaptive_grad_clip, clip as clip, clip_by_block_rms as clip_by_block_rms, clip_by_global_norm as clip_by_global_norm, global_norm as global_norm, per_example_global_norm_clip as per_example_global_norm_clip, per_example_layer_norm_clip as per_example_layer_norm_clip, unitwise_clip as unitwise_clip, unitwise_norm as unitwise_norm
+from fungrad.optim.combining import MonitorState as MonitorState, SnapshotState as SnapshotState, chain as chain, flatten as flatten, measure_with_ema as measure_with_ema, monitor as monitor, named_chain as named_chain, snapshot as snapshot
+from fungrad.optim.conditions import ApplyIfFiniteState as ApplyIfFiniteState, ConditionFn as ConditionFn, ConditionallyMaskState as ConditionallyMaskState, ConditionallyTransformState as ConditionallyTransformState, NonNegativeParamsState as NonNegativeParamsState, ZeroNansState as ZeroNansState, apply_if_finite as apply_if_finite, conditionally_mask as conditionally_mask, conditionally_transform as conditionally_transform, keep_params_nonnegative as keep_params_nonnegative, zero_nans as zero_nans
+from fungrad.optim.factored import FactoredState as FactoredState, scale_by_factored_rms as scale_by_factored_rms
+from fungrad.optim.hyperparams import InjectHyperparamsState as InjectHyperparamsState, InjectStatefulHyperparamsState as InjectStatefulHyperparamsState, StatefulSchedule as StatefulSchedule, WrappedSchedule as WrappedSchedule, WrappedScheduleState as WrappedScheduleState, inject_hyperparams as inject_hyperparams, inject_stateful_hyperparams as inject_stateful_hyperparams
+from fungrad.optim.joined_schedules import join_schedules as join_schedules, sgdr_schedule as sgdr_schedule, warmup_constant_schedule as warmup_constant_schedule, warmup_cosine_decay_schedule as warmup_cosine_decay_schedule, warmup_exponential_decay_schedule as warmup_exponential_decay_schedule
 from fungrad.optim.line_points import value_and_grad_from_state as value_and_grad_from_state
-from fungrad.optim.masking import MaskOrFn as MaskOrFn
-from fungrad.optim.masking import MaskedNode as MaskedNode
-from fungrad.optim.masking import MaskedState as MaskedState
-from fungrad.optim.masking import MultiTransformState as MultiTransformState
-from fungrad.optim.masking import PartitionState as PartitionState
-from fungrad.optim.masking import freeze as freeze
-from fungrad.optim.masking import masked as masked
-from fungrad.optim.masking import multi_transform as multi_transform
-from fungrad.optim.masking import partition as partition
-from fungrad.optim.masking import selective_transform as selective_transform
-from fungrad.optim.moments import bias_correction as bias_correction
-from fungrad.optim.moments import update_infinity_moment as update_infinity_moment
-from fungrad.optim.moments import update_moment as update_moment
-from fungrad.optim.moments import update_moment_per_elem_norm as update_moment_per_elem_norm
-from fungrad.optim.optimizers import adabelief as adabelief
-from fungrad.optim.optimizers import adam as adam
-from fungrad.optim.optimizers import adamax as adamax
-from fungrad.optim.optimizers import adamaxw as adamaxw
-from fungrad.optim.optimizers import adamw as adamw
-from fungrad.optim.optimizers import adan as adan
-from fungrad.optim.optimizers import amsgrad as amsgrad
-from fungrad.optim.optimizers import lamb as lamb
-from fungrad.optim.optimizers import lars as lars
-from fungrad.optim.optimizers import lion as lion
-from fungrad.optim.optimizers import nadam as nadam
-from fungrad.optim.optimizers import nadamw as nadamw
-from fungrad.optim.optimizers import radam as radam
-from fungrad.optim.optimizers import yogi as yogi
-from fungrad.optim.optimizers_simple import fromage as fromage
-from fungrad.optim.optimizers_simple import noisy_sgd as noisy_sgd
-from fungrad.optim.optimizers_simple import optimistic_adam_v2 as optimistic_adam_v2
-from fungrad.optim.optimizers_simple import optimistic_gradient_descent as optimistic_gradient_descent
-from fungrad.optim.optimizers_simple import polyak_sgd as polyak_sgd
-from fungrad.optim.optimizers_simple import rprop as rprop
-from fungrad.optim.optimizers_simple import sgd as sgd
-from fungrad.optim.optimizers_simple import sign_sgd as sign_sgd
-from fungrad.optim.optimizers_simple import signum as signum
-from fungrad.optim.optimizers_squares import adadelta as adadelta
-from fungrad.optim.optimizers_squares import adafactor as adafactor
-from fungrad.optim.optimizers_squares import adagrad as adagrad
-from fungrad.optim.optimizers_squares import novograd as novograd
-from fungrad.optim.optimizers_squares import rmsprop as rmsprop
-from fungrad.optim.optimizers_squares import sm3 as sm3
-from fungrad.optim.quasi_newton import ScaleByLBFGSState as ScaleByLBFGSState
-from fungrad.optim.quasi_newton import lbfgs as lbfgs
-from fungrad.optim.quasi_newton import scale_by_lbfgs as scale_by_lbfgs
-from fungrad.optim.randomness import AddNoiseState as AddNoiseState
-from fungrad.optim.randomness import add_noise as add_noise
-from fungrad.optim.scaling import AddDecayedWeightsState as AddDecayedWeightsState
-from fungrad.optim.scaling import ScaleByScheduleState as ScaleByScheduleState
-from fungrad.optim.scaling import ScaleByTrustRatioState as ScaleByTrustRatioState
-from fungrad.optim.scaling import ScaleState as ScaleState
-from fungrad.optim.scaling import WeightDecaySchedule as WeightDecaySchedule
-from fungrad.optim.scaling import add_decayed_weights as add_decayed_weights
-from fungrad.optim.scaling import centralize as centralize
-from fungrad.optim.scaling import normalize_by_update_norm as normalize_by_update_norm
-from fungrad.optim.scaling import safe_norm as safe_norm
-from fungrad.optim.scaling import safe_root_mean_squares as safe_root_mean_squares
-from fungrad.optim.scaling import scale as scale
-from fungrad.optim.scaling import scale_by_learning_rate as scale_by_learning_rate
-from fungrad.optim.scaling import scale_by_param_block_norm as scale_by_param_block_norm
-from fungrad.optim.scaling import scale_by_param_block_rms as scale_by_param_block_rms
-from fungrad.optim.scaling import scale_by_polyak as scale_by_polyak
-from fungrad.optim.scaling import scale_by_schedule as scale_by_schedule
-from fungrad.optim.scaling import scale_by_trust_ratio as scale_by_trust_ratio
-from fungrad.optim.signs import ScaleByDistanceOverGradientsState as ScaleByDistanceOverGradientsState
-from fungrad.optim.signs import ScaleByLionState as ScaleByLionState
-from fungrad.optim.signs import ScaleByOptimisticGradientState as ScaleByOptimisticGradientState
-from fungrad.optim.signs import ScaleByRpropState as ScaleByRpropState
-from fungrad.optim.signs import scale_by_distance_over_gradients as scale_by_distance_over_gradients
-from fungrad.optim.signs import scale_by_lion as scale_by_lion
-from fungrad.optim.signs import scale_by_optimistic_gradient as scale_by_optimistic_gradient
-from fungrad.optim.signs import scale_by_rprop as scale_by_rprop
-from fungrad.optim.signs import scale_by_sign as scale_by_sign
-from fungrad.optim.single_schedules import constant_schedule as constant_schedule
-from fungrad.optim.single_schedules import cosine_decay_schedule as cosine_decay_schedule
-from fungrad.optim.single_schedules import cosine_onecycle_schedule as cosine_onecycle_schedule
-from fungrad.optim.single_schedules import exponential_decay as exponential_decay
-from fungrad.optim.single_schedules import linear_onecycle_schedule as linear_onecycle_schedule
-from fungrad.optim.single_schedules import linear_schedule as linear_schedule
-from fungrad.optim.single_schedules import piecewise_constant_schedule as piecewise_constant_schedule
-from fungrad.optim.single_schedules import piecewise_interpolate_schedule as piecewise_interpolate_schedule
-from fungrad.optim.single_schedules import polynomial_schedule as polynomial_schedule
-from fungrad.optim.two_speeds import LookaheadParams as LookaheadParams
-from fungrad.optim.two_speeds import LookaheadState as LookaheadState
-from fungrad.optim.two_speeds import lookahead as lookahead
-from fungrad.optim.utilities import nnls as nnls
-from fungrad.optim.utilities import power_iteration as power_iteration
-from fungrad.optim.utilities import scale_gradient as scale_gradient
-from fungrad.optim.zoom import ScaleByZoomLinesearchState as ScaleByZoomLinesearchState
-from fungrad.optim.zoom import ZoomLinesearchInfo as ZoomLinesearchInfo
-from fungrad.optim.zoom import scale_by_zoom_linesearch as scale_by_zoom_linesearch
-from fungrad.optim import perturbations as perturbations
-from fungrad.optim import projections as projections
-from fungrad.optim import tree as tree
+from fungrad.optim.masking import MaskOrFn as MaskOrFn, MaskedNode as MaskedNode, MaskedState as MaskedState, MultiTransformState as MultiTransformState, PartitionState as PartitionState, freeze as freeze, masked as masked, multi_transform as multi_transform, partition as partition, selective_transform as selective_transform
+from fungrad.optim.moments import bias_correction as bias_correction, update_infinity_moment as update_infinity_moment, update_moment as update_moment, update_moment_per_elem_norm as update_moment_per_elem_norm
+from fungrad.optim.optimizers import adabelief as adabelief, adam as adam, adamax as adamax, adamaxw as adamaxw, adamw as adamw, adan as adan, amsgrad as amsgrad, lamb as lamb, lars as lars, lion as lion, nadam as nadam, nadamw as nadamw, radam as radam, yogi as yogi
+from fungrad.optim.optimizers_simple import fromage as fromage, noisy_sgd as noisy_sgd, optimistic_adam_v2 as optimistic_adam_v2, optimistic_gradient_descent as optimistic_gradient_descent, polyak_sgd as polyak_sgd, rprop as rprop, sgd as sgd, sign_sgd as sign_sgd, signum as signum
+from fungrad.optim.optimizers_squares import adadelta as adadelta, adafactor as adafactor, adagrad as adagrad, novograd as novograd, rmsprop as rmsprop, sm3 as sm3
+from fungrad.optim.quasi_newton import ScaleByLBFGSState as ScaleByLBFGSState, lbfgs as lbfgs, scale_by_lbfgs as scale_by_lbfgs
+from fungrad.optim.randomness import AddNoiseState as AddNoiseState, add_noise as add_noise
+from fungrad.optim.scaling import AddDecayedWeightsState as AddDecayedWeightsState, ScaleByScheduleState as ScaleByScheduleState, ScaleByTrustRatioState as ScaleByTrustRatioState, ScaleState as ScaleState, WeightDecaySchedule as WeightDecaySchedule, add_decayed_weights as add_decayed_weights, centralize as centralize, normalize_by_update_norm as normalize_by_update_norm, safe_norm as safe_norm, safe_root_mean_squares as safe_root_mean_squares, scale as scale, scale_by_learning_rate as scale_by_learning_rate, scale_by_param_block_norm as scale_by_param_block_norm, scale_by_param_block_rms as scale_by_param_block_rms, scale_by_polyak as scale_by_polyak, scale_by_schedule as scale_by_schedule, scale_by_trust_ratio as scale_by_trust_ratio
+from fungrad.optim.signs import ScaleByDistanceOverGradientsState as ScaleByDistanceOverGradientsState, ScaleByLionState as ScaleByLionState, ScaleByOptimisticGradientState as ScaleByOptimisticGradientState, ScaleByRpropState as ScaleByRpropState, scale_by_distance_over_gradients as scale_by_distance_over_gradients, scale_by_lion as scale_by_lion, scale_by_optimistic_gradient as scale_by_optimistic_gradient, scale_by_rprop as scale_by_rprop, scale_by_sign as scale_by_sign
+from fungrad.optim.single_schedules import constant_schedule as constant_schedule, cosine_decay_schedule as cosine_decay_schedule, cosine_onecycle_schedule as cosine_onecycle_schedule, exponential_decay as exponential_decay, linear_onecycle_schedule as linear_onecycle_schedule, linear_schedule as linear_schedule, piecewise_constant_schedule as piecewise_constant_schedule, piecewise_interpolate_schedule as piecewise_interpolate_schedule, polynomial_schedule as polynomial_schedule
+from fungrad.optim.two_speeds import LookaheadParams as LookaheadParams, LookaheadState as LookaheadState, lookahead as lookahead
+from fungrad.optim.utilities import nnls as nnls, power_iteration as power_iteration, scale_gradient as scale_gradient
+from fungrad.optim.zoom import ScaleByZoomLinesearchState as ScaleByZoomLinesearchState, ZoomLinesearchInfo as ZoomLinesearchInfo, scale_by_zoom_linesearch as scale_by_zoom_linesearch
+from fungrad.optim import perturbations as perturbations, projections as projections, tree as tree
 from fungrad.nn import losses as losses
 from fungrad.nn.losses import *

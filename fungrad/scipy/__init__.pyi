@@ -10,15 +10,4 @@ from numpy.typing import DTypeLike as _DTypeLike
 
 from fungrad.typing import Array as _Array, ArrayLike as _ArrayLike
 
-from fungrad.scipy import cluster as cluster
-from fungrad.scipy import fft as fft
-from fungrad.scipy import integrate as integrate
-from fungrad.scipy import interpolate as interpolate
-from fungrad.scipy import linalg as linalg
-from fungrad.scipy import ndimage as ndimage
-from fungrad.scipy import optimize as optimize
-from fungrad.scipy import signal as signal
-from fungrad.scipy import sparse as sparse
-from fungrad.scipy import spatial as spatial
-from fungrad.scipy import special as special
-from fungrad.scipy import stats as stats
+from fungrad.scipy import cluster as cluster, fft as fft, integrate as integrate, interpolate as interpolate, linalg as linalg, ndimage as ndimage, optimize as optimize, signal as signal, sparse as sparse, spatial as spatial, special as special, stats as stats

@@ -12,8 +12,6 @@ from fungrad.typing import Array as _Array, ArrayLike as _ArrayLike
 from fungrad.training.bars import L as _L
 
 def progress(loop: _L, *, every: int | None = ..., **options: _ArrayLike) -> _L: r"""Return a loop that shows a bar of its progress, by tqdm (``pip install 'fungrad[progress]'``)."""
-from fungrad.training.batches import Minibatches as Minibatches
-from fungrad.training.batches import minibatches as minibatches
-from fungrad.training.checkpoint import load as load
-from fungrad.training.checkpoint import save as save
+from fungrad.training.batches import Minibatches as Minibatches, minibatches as minibatches
+from fungrad.training.checkpoint import load as load, save as save
 from fungrad.training.errors import CheckpointError as CheckpointError

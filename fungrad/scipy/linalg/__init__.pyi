@@ -12,8 +12,7 @@ from numpy.typing import DTypeLike as _DTypeLike
 from fungrad.typing import Array as _Array, ArrayLike as _ArrayLike
 from typing import Literal as _Literal, overload as _overload
 
-from scipy.linalg import LinAlgError as LinAlgError
-from scipy.linalg import LinAlgWarning as LinAlgWarning
+from scipy.linalg import LinAlgError as LinAlgError, LinAlgWarning as LinAlgWarning
 def block_diag(*arrs: _ArrayLike) -> _Array: r"""Create a block diagonal array from provided arrays."""
 def cho_factor(a: _ArrayLike, lower: _bool = ..., overwrite_a: _bool = ..., check_finite: _bool = ...) -> tuple[_Array, _bool]: r"""Compute the Cholesky decomposition of a matrix, to use in cho_solve"""
 def cho_solve(c_and_lower: tuple[_ArrayLike, _bool], b: _ArrayLike, overwrite_b: _bool = ..., check_finite: _bool = ...) -> _Array: r"""Solve the linear equations A x = b, given the Cholesky factorization of A."""

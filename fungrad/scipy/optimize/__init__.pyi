@@ -12,14 +12,7 @@ from numpy.typing import DTypeLike as _DTypeLike
 from fungrad.typing import Array as _Array, ArrayLike as _ArrayLike
 from typing import Literal as _Literal, overload as _overload
 
-from scipy.optimize import BFGS as BFGS
-from scipy.optimize import SR1 as SR1
-from scipy.optimize import Bounds as Bounds
-from scipy.optimize import HessianUpdateStrategy as HessianUpdateStrategy
-from scipy.optimize import LinearConstraint as LinearConstraint
-from scipy.optimize import NonlinearConstraint as NonlinearConstraint
-from scipy.optimize import OptimizeResult as OptimizeResult
-from scipy.optimize import OptimizeWarning as OptimizeWarning
+from scipy.optimize import BFGS as BFGS, SR1 as SR1, Bounds as Bounds, HessianUpdateStrategy as HessianUpdateStrategy, LinearConstraint as LinearConstraint, NonlinearConstraint as NonlinearConstraint, OptimizeResult as OptimizeResult, OptimizeWarning as OptimizeWarning
 @_overload
 def curve_fit(f: _Callable[..., _Any], xdata: _ArrayLike, ydata: _ArrayLike, p0: _ArrayLike | None = ..., sigma: _ArrayLike | None = ..., absolute_sigma: _bool = ..., *, bounds: _Any = ..., jac: _Callable[..., _Any] | str | _bool | None = ..., full_output: _Literal[False] = ..., **options: _Any) -> tuple[_Array, _Array]: r"""Fit a function to data; `scipy.optimize.curve_fit` with the exact Jacobian."""
 @_overload
