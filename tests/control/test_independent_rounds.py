@@ -247,8 +247,8 @@ def test_large_parts_stay_in_a_loop():
 
 def test_a_loop_is_looked_at_once_also_if_its_rounds_depend_on_each_other(monkeypatch):
     looked = []
-    made = independent._Rounds.__init__
-    monkeypatch.setattr(independent._Rounds, "__init__", lambda *a: looked.append(a) or made(*a))
+    made = independent.Plans.__init__
+    monkeypatch.setattr(independent.Plans, "__init__", lambda *a: looked.append(a) or made(*a))
 
     def chain(x):
         for _ in range(50):

@@ -38,6 +38,16 @@ MUTANTS = (
         ("tests/control/test_scan_memory.py::test_a_limit_is_kept",),
     ),
     Mutant(
+        "carries-of-other-rounds-read",
+        "fungrad/programs/loops/plans.py",
+        "all(map(is_fixed, others)) and all(a.along[axis] == x for a in accesses)",
+        "all(map(is_fixed, others))",
+        "rounds that hold loops and read each other's elements are made at once",
+        (
+            "tests/control/test_loops_within_independent_rounds.py::test_rounds_that_depend_on_each_other_stay",
+        ),
+    ),
+    Mutant(
         "memory-limit-of-another-program",
         "fungrad/core/config.py",
         "self.inexact_algebra, self.memory_limit,\n",

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
-from fungrad.core.expr import Equation, Expr
-from fungrad.core.primitive import Primitive
+from fungrad.core.expr import Expr
 from fungrad.primitives.elementwise import add, sub
-from fungrad.programs.loops.accesses import Access, Along, Cut, Dependent, Place, Places
+from fungrad.programs.loops.accesses import Access, Along, Cut, Dependent, Place
+from fungrad.programs.loops.levels import Level
 
-__all__ = ["Last", "Plans", "Rows", "Sum", "is_fixed"]
+__all__ = ["InPlace", "Last", "Plans", "Rows", "Sum", "is_fixed"]
 
 
 class Rows(NamedTuple):
@@ -36,22 +35,26 @@ class Last(NamedTuple):
     variable: int
 
 
-Plan: TypeAlias = Rows | Sum | Last
+class InPlace(NamedTuple):
+    """A carry that stays whole, and that each access touches for all rounds: at their places along `axis`.
+
+    If that is None, all accesses add at a place of all rounds.
+    """
+
+    axis: int | None
+    box: None = None
 
 
-class Plans:
+Plan: TypeAlias = Rows | Sum | Last | InPlace
+
+
+class Plans(Level):
     """The plans of a loop's carries.
 
     Attributes
     ----------
     plans
         By the variable of a carry that changes.
-    places, accesses
-        Integers as functions of the round; the elements that equations read or write, by result.
-    version
-        By variable, the carry of which it is a version.
-    made, uses
-        The equation of a variable; how often it is read.
     done
         Results of equations that plans stand for.
 
@@ -64,47 +67,19 @@ class Plans:
     def __init__(
         self, expr: Expr, counts: tuple[int, int], length: int, numbers: Sequence[Place | None]
     ) -> None:
-        self.expr, self.length, self.types = expr, length, expr.types
         c, k = counts
         inputs = expr.inputs
         carried = list(zip(inputs[c : c + k], expr.outputs[:k], strict=True))
         changed = {v for v, out in carried if v != out}
         known = {v: x for v, x in zip(inputs, numbers, strict=True) if x is not None}
-        self.places = Places(expr, known, {*inputs[c + k :], *changed})
-        self.varying = self.places.varying
-        self.uses = Counter(v for e in expr.equations for v in e.inputs)
-        self.uses.update(expr.outputs)
-        self.made = {v: e for e in expr.equations for v in e.outputs}
-        self.version: dict[int, int] = {v: v for v in changed}
-        self.accesses: dict[int, Access] = {}
-        self.opaque: set[int] = set()  # carries that are read as a whole
-        for equation in expr.equations:
-            self._look_at(equation)
+        super().__init__(expr, known, {*inputs[c + k :], *changed}, {v: v for v in changed}, length)
         self.done: set[int] = set()
         self.plans: dict[int, Plan] = {v: self._planned(v, out) for v, out in carried if v != out}
 
-    def _look_at(self, equation: Equation) -> None:
-        primitive, inputs, outputs = equation
-        if primitive.effect or primitive.holds_programs or primitive.can_fail:
-            raise Dependent
-        if primitive.axis_names or type(primitive).varies is not Primitive.varies:
-            raise Dependent
-        access = self.places.access(equation, self.types, self.length)
-        if access is not None:
-            self.accesses[outputs[0]] = access
-            if access.updates is not None and access.x in self.version:
-                self.version[outputs[0]] = self.version[access.x]
-        known = () if access is None else (access.x,)
-        self.opaque.update(
-            [
-                self.version[v]
-                for v in inputs
-                if v in self.version and (v not in known or inputs.count(v) > 1)
-            ]
-        )
-
-    def _planned(self, v: int, out: int) -> Rows | Sum | Last:
+    def _planned(self, v: int, out: int) -> Plan:
         """Return the plan of the carry that begins as `v` and comes back as `out`."""
+        if v in self.shared:
+            return self._in_place(v, out)
         if not self.uses[v] and self.version.get(out) is None:
             return Last(None, out)
         if v in self.opaque or self.version.get(out) != v:
@@ -133,6 +108,17 @@ class Plans:
         if not all(x.stays and x.along == accesses[0].along for x in accesses):
             raise Dependent
         return self._of_one_place(v, out, accesses)
+
+    def _in_place(self, v: int, out: int) -> InPlace:
+        """Return the plan of a carry that loops within touch."""
+        accesses = self.touched(v)
+        if v in self.opaque or self.version.get(out) != v or not accesses:
+            raise Dependent
+        if all(x.stays and x.kind == "add" for x in accesses):
+            if self.types[v].dtype.kind not in "iufc" or self.types[v].dtype.itemsize < 4:
+                raise Dependent
+            return InPlace(None)
+        return InPlace(_along_one_axis(accesses))
 
     def _of_one_place(self, v: int, out: int, accesses: Sequence[Access]) -> Sum | Last:
         """Return the plan of a carry whose same elements all rounds touch."""
@@ -213,6 +199,16 @@ class Plans:
             if equation is not None and equation.primitive in (add, sub) and self.uses[v] == 1:
                 pending += equation.inputs
         return False
+
+
+def _along_one_axis(accesses: Sequence[Access]) -> int:
+    """Return the one axis along which the places of all accesses move, and alike."""
+    for axis, x in enumerate(accesses[0].along):
+        others = [y for a in accesses for i, y in enumerate(a.along) if i != axis]
+        moves = isinstance(x, Place) and x.step > 0
+        if moves and all(map(is_fixed, others)) and all(a.along[axis] == x for a in accesses):
+            return axis
+    raise Dependent
 
 
 def is_fixed(along: Along) -> bool:
