@@ -3,7 +3,8 @@
     python -m benchmarks.until_native [names...] [--rounds 1] [--json PATH]
 
 Each row has a process of its own, in which fungrad goes first. What counts is `jit(f).lower(*args).compile()`, of both libraries, which have
-compiled a short program before, with all that is made once a process. Python's bytecode is on disk, machine code is not. Times are seconds of the
+compiled a short program before, with all that is made once a process: of fungrad the runtime, the allocator of large results, and the function of
+products of matrices, whose sizes are arguments. Python's bytecode is on disk, machine code is not. Times are seconds of the
 processors, on all threads, and on the clock, tracing included; of the rounds the least counts. Below the table stands the time of a million
 additions in Python, by which loads and machines can be compared.
 """
@@ -46,14 +47,14 @@ def run(name: str) -> dict[str, dict[str, float]]:
 
     setting = Setting()
     (row,) = [row for row in native.ROWS if row.name == name]
-    x = np.linspace(0, 1, 10, dtype=np.float32)
+    x = np.linspace(0, 1, 1 << 16, dtype=np.float32).reshape(256, 256)
 
-    fg.jit(fg.grad(lambda x: np.sum(np.sin(x) * 1.01))).lower(x).compile()(x)
+    fg.jit(fg.grad(lambda x: np.sum(np.sin(x @ x) * 1.01))).lower(x).compile()(x)
     call: Any = native.fungrad(row, setting)
     found = {FUNGRAD: taken(lambda: call.func.lower(*call.args).compile())}
 
     jax = peers.load_jax(setting)
-    jax.jit(jax.grad(lambda x: jax.numpy.sum(jax.numpy.sin(x) * 1.01))).lower(x).compile()(x)
+    jax.jit(jax.grad(lambda x: jax.numpy.sum(jax.numpy.sin(x @ x) * 1.01))).lower(x).compile()(x)
     args = optree.tree_map(jax.numpy.asarray, row.args())
     jitted = jax.jit(native.program(row, jax, jax.numpy, jax.lax))
     return {**found, JAX: taken(lambda: jitted.lower(*args).compile())}

@@ -122,3 +122,51 @@ def test_parts_follow_from_the_size_alone(monkeypatch):
     expr = simplify(fg.make_expr(total)(np.ones(10_000)))
     (kernel,) = [k.kernel for k in fuse(expr)[1]]
     assert in_parts(kernel) is None
+
+
+@pytest.mark.parametrize("shape", [(10**6,), (10**7,), (1000, 1000), (1 << 20,), (777, 1024)])
+def test_parts_are_equal_where_they_can_be(monkeypatch, shape):
+    monkeypatch.setattr(partial, "FEWEST", 1)
+    cut = in_parts(kernel_of(total, [np.broadcast_to(1.0, shape)]))
+    assert cut.rest is None
+    assert np.prod(cut.parts.space) == np.prod(shape)
+    assert cut.last.space == cut.parts.space[:1]
+
+
+def test_what_is_left_of_a_prime_number_of_elements(monkeypatch):
+    monkeypatch.setattr(partial, "FEWEST", 1)
+    cut = in_parts(kernel_of(total, [np.broadcast_to(1.0, 1_000_003)]))
+    assert np.prod(cut.parts.space) + np.prod(cut.rest.space) == 1_000_003
+
+
+def long(x):
+    y = x
+    for _ in range(8):
+        y = fnp.minimum(y * 2 + x, 9)
+    return y
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("length", [8192, 8193, 8256, 16_384, 16_640, 20_011, 24_575])
+def test_last_blocks_of_long_kernels_are_shorter(length, dtype):
+    x = rk.data(RNG, (2, length), np.dtype("i4")).astype(dtype) % 7 - 3
+    lowered = fg.jit(lambda x: fnp.sum(long(x), 1)).lower(x)
+    assert len(lowered.kernels) == 1
+    assert np.array_equal(lowered.compile()(x), np.sum(long(x), 1))
+
+
+@needs_compiler
+def test_long_kernels_stand_once():
+    kernel = kernel_of(lambda x: fnp.sum(long(x)), [np.broadcast_to(1.0, 10**6)])
+    text, _ = host_kernels.assembly(kernel)
+    assert text.count("constrained.fmul") - text.count("declare") < 2 * 8
+
+
+@needs_compiler
+@pytest.mark.parametrize("reduce", [fnp.any, fnp.all])
+@pytest.mark.parametrize("length", [1, 3, 7, 16, 33, 100])
+def test_truths_across_lanes(reduce, length):
+    f = fg.jit(lambda x: reduce(x * 2 > 1, axis=1))
+    x = np.concatenate([np.eye(length), 1 - np.eye(length), np.zeros((1, length))])
+    assert np.array_equal(f.lower(x).compile()(x), reduce(x * 2 > 1, axis=1))

@@ -14,6 +14,7 @@ from fungrad.compile.emit.products import TERMS
 from fungrad.compile.emit.written import routine_assembly
 from fungrad.compile.kernels import products
 from fungrad.compile.kernels.products import LARGEST, MEDIUM, MOST, SHORTEST, parts_of
+from fungrad.compile.targets import host
 from fungrad.core.config import compilation
 from tests.compile.compiling import in_mode, needs_compiler, routines
 
@@ -74,6 +75,31 @@ def test_products(shape, way, dtype, mode, made):
     check_product(way, a, b)
     assert made[-1].native is not None
     assert not made[-1].failures
+
+
+@in_mode("eager")
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_products_of_any_sizes(way, dtype, mode, made):
+    """Sums of small integers are exact, in any order."""
+    for shape in ((61, 83, 67), (66, 300, 129), (17, 700, 33), (190, 16, 95), (54, 129, 64)):
+        a, b = [np.rint(x) for x in factors(way, *shape, dtype)]
+        assert len(routines(WAYS[way], (a, b))) == 1
+        found = fg.jit(lambda a, b: WAYS[way](a, b))(a, b)
+        np.testing.assert_array_equal(found, WAYS[way](a.astype(int), b.astype(int)))
+    assert not any(tier.failures for tier in made)
+
+
+@in_mode("eager")
+def test_products_of_all_sizes_are_one_function(mode, monkeypatch):
+    texts, machine_code = [], host.machine_code
+    monkeypatch.setattr(host, "machine_code", lambda text: texts.append(text) or machine_code(text))
+    host._product.cache_clear()
+    for way, shape in itertools.product(WAYS, ((101, 67, 90), (90, 201, 67))):
+        check_product(way, *factors(way, *shape, "f4"))
+    long = [text for text in texts if text.count("\n") > 300]
+    assert len(long) <= 1  # none, if it is kept on disk
+    assert len(texts) > len(long)
 
 
 @in_mode("eager")

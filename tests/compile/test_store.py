@@ -114,7 +114,7 @@ def test_what_it_depends_on_is_in_the_key(monkeypatch):
         (binding, "llvm_version_info", (19, 0, 0)),
         (llvmlite, "__version__", "0.1"),
         (store, "FORMAT", store.FORMAT + 1),
-        (host, "MACHINE", host.MACHINE | {"opt": 0}),
+        (host, "OPTIMISED", 0),
         (host, "PASSES", host.PASSES[:-1]),
     ]
     compiler = host.compiler.__wrapped__

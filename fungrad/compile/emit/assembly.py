@@ -25,18 +25,10 @@ _INTEGERS = {
     "add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor", "shl": "shl",
     "eq": "icmp eq", "ne": "icmp ne",
 }  # fmt: skip
-_SIGNED = {
-    "shr": "ashr",
-    "quot": "sdiv",
-    "rem": "srem",
-    **{c: f"icmp s{c}" for c in ("lt", "le", "gt", "ge")},
-}
-_UNSIGNED = {
-    "shr": "lshr",
-    "quot": "udiv",
-    "rem": "urem",
-    **{c: f"icmp u{c}" for c in ("lt", "le", "gt", "ge")},
-}
+_ORDERS = ("lt", "le", "gt", "ge")
+_SIGNED = {"shr": "ashr", "quot": "sdiv", "rem": "srem"} | {c: f"icmp s{c}" for c in _ORDERS}
+_UNSIGNED = {"shr": "lshr", "quot": "udiv", "rem": "urem"} | {c: f"icmp u{c}" for c in _ORDERS}
+_OF_BITS = {"reduce_and": "eq", "reduce_or": "ne"}
 _INTRINSICS = {
     "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint", "copysign": "copysign",
     "abs": "fabs",
@@ -377,15 +369,16 @@ class Assembly:
 
     def require(self, truth: str, lanes: int, unsafe: str) -> None:
         """Add that 1 is written to an address if something does not hold in all lanes."""
-        if lanes > 1:
-            bits = self.emit(f"bitcast {vector_type(np.dtype(bool), lanes)} {truth} to i{lanes}")
-            truth = self.emit(f"icmp eq i{lanes} {bits}, -1")
+        truth = self.across(Node("reduce_and", np.dtype(bool)), truth, lanes)
         fails = self.emit(f"select i1 {truth}, i32 0, i32 1")
         before = self.emit(f"load i32, ptr {unsafe}")
         self.do(f"store i32 {self.emit(f'or i32 {before}, {fails}')}, ptr {unsafe}")
 
     def across(self, node: Node, vector: str, lanes: int) -> str:
-        """Return the reduction of the lanes, by halves."""
+        """Return the reduction of the lanes, by halves; of truths, at once as the bits of a number."""
+        if lanes > 1 and (test := _OF_BITS.get(node.operation)):
+            bits = self.emit(f"bitcast {vector_type(node.dtype, lanes)} {vector} to i{lanes}")
+            return self.emit(f"icmp {test} i{lanes} {bits}, {-1 if test == 'eq' else 0}")
         while lanes > 1:
             half, type_ = lanes // 2, vector_type(node.dtype, lanes)
             parts = []
@@ -395,6 +388,5 @@ class Assembly:
                 if half == 1:
                     text = f"extractelement {type_} {vector}, i64 {start}"
                 parts.append(self.emit(text))
-            x, y = parts
-            vector, lanes = self.combined(node, x, y, half), half
+            vector, lanes = self.combined(node, parts[0], parts[1], half), half
         return vector

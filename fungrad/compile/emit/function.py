@@ -15,20 +15,29 @@ from fungrad.core.types import ArrayType
 I64 = np.dtype(np.int64)
 
 
+def outside(name: str) -> str:
+    """Return the name in assembly of a function that is called through the table."""
+    return name.replace(" ", ".")
+
+
 class Function(Places):
     """The lines of a function that may end before its time."""
 
     def __init__(self, called: str) -> None:
         super().__init__(called)
-        self.lapacks: set[str] = set()  # functions of LAPACK that are called
+        self.outer: set[str] = set()  # functions of `SIGNATURES` that are called
         self.proven = (
             False  # whether the indices of the step that is written are inside of its array
         )
 
     def lapack(self, name: str, pointers: Sequence[str]) -> None:
         """Call a function of LAPACK."""
-        self.lapacks.add(name)
-        self.do(f"call void @lapack.{name}({', '.join([f'ptr {x}' for x in pointers])})")
+        self.outside(f"lapack {name}", ", ".join([f"ptr {x}" for x in pointers]))
+
+    def outside(self, name: str, given: str) -> None:
+        """Call a function of `SIGNATURES` that returns nothing."""
+        self.outer.add(name)
+        self.do(f"call void @{outside(name)}({given})")
 
     def fail_if(self, condition: str, code: str = "1") -> None:
         """End, if something holds."""

@@ -68,6 +68,7 @@ class _Rows(Writer):
         self.row: dict[int, str] = {}  # values of nodes of the rows
         self.unrolled = UNROLLED
         self.chain = False
+        self.is_long = False
         self.overlaps = False
         self.places: dict[int, str] = {}  # of constants, where they are read again in each round
 
@@ -114,7 +115,8 @@ class _Rows(Writer):
         nodes = CHAIN_NODES if self.chain else UNROLLED_NODES
         self.unrolled = next(u for u in (4, 2, 1) if u == 1 or u * size <= nodes)
         over = {kernel.over[k] for k in writes if k in kernel.over}
-        self.overlaps = size >= LONG and not (sums or over)
+        self.is_long = size >= LONG
+        self.overlaps = self.is_long and not (sums or over)
         pushes = math.prod(a.length for a in self.inner[:-1]) * len(pieces)
         for number in sums:
             self.begin(number, lanes, pushes == 1 and last.length <= self._block(lanes))
@@ -155,8 +157,9 @@ class _Rows(Writer):
             if parted and done:
                 self.parts = done // self._block(narrow)
                 rest = self.if_last(self.parts)
-            self._rest(piece, done, narrow, sums, place)
-            push()
+            if done < piece.length:
+                self._rest(piece, done, narrow, sums, place)
+                push()
         if rest:
             self.do(f"br label %{rest}")
             self.label(rest)
@@ -187,19 +190,31 @@ class _Rows(Writer):
                 place(*group, lanes=lanes)
 
     def _blocks(self, piece: Piece, lanes: int, parted: bool, place: Any, push: Any) -> int:
-        """Go over a piece in blocks of rounds of several vectors; return how many elements that covers."""
-        block = self._block(lanes)
+        """Go over a piece in blocks of rounds of several vectors; return how many elements that covers.
+
+        Of long kernels the last block may be shorter, so that their code stands once.
+        """
+        block, rounds = self._block(lanes), lanes * self.unrolled
         if not (blocks := piece.length // block):
             return 0
+        covered, each, all_ = blocks * block, block // rounds, piece.length // rounds
+        shorter = self.is_long and not parted and all_ * rounds > covered
+        if shorter:
+            blocks, covered = blocks + 1, all_ * rounds
         with self.loop("%last", "%first") if parted else self.loop(blocks) as b:
             first = self.plus(self.offset([(b, block)]), piece.first)
-            self._several(first, block, lanes, place)
+            count: int | str = each
+            if shorter:
+                left = self.emit(f"sub i64 {all_}, {self.offset([(b, each)])}")
+                count = self.intrinsic("umin", I64, [left, str(each)], 1)
+            self._several(first, count, lanes, place)
             push()
-        return blocks * block
+        return covered
 
-    def _several(self, first: str, count: int, lanes: int, place: Any) -> None:
+    def _several(self, first: str, count: int | str, lanes: int, place: Any) -> None:
+        """Go over so many rounds."""
         rounds = lanes * self.unrolled
-        with self.loop(count // rounds) as i:
+        with self.loop(count) as i:
             start = self.offset([(first, 1), (i, rounds)])
             if self.chain:
                 starts = [self.plus(start, k * lanes) for k in range(self.unrolled)]
@@ -213,7 +228,7 @@ class _Rows(Writer):
         rounds = lanes * self.unrolled
         first, length = piece.first, piece.length
         if count := (length - done) // rounds:
-            self._several(str(first + done), count * rounds, lanes, place)
+            self._several(str(first + done), count, lanes, place)
             done += count * rounds
         while length - done >= lanes:
             place(str(first + done), lanes=lanes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 
+from fungrad.compile.emit.function import outside
 from fungrad.compile.emit.llvm_arrays import RECYCLING
 from fungrad.compile.emit.llvm_prelude import IN_ALL, INTERRUPTED, SIGNATURES, Table
 from fungrad.compile.emit.llvm_threads import threads_for
@@ -68,12 +69,12 @@ def _called(name: str, finishes: bool) -> str:
 
 
 def glue(text: KernelText, table: Table) -> str:
-    """Return the functions that a kernel calls: `INTERRUPTED`, LAPACK's, sums in pairs."""
+    """Return the functions that a kernel calls: `INTERRUPTED`, LAPACK's, products, sums in pairs."""
     functions = [_interrupted()] if f"{INTERRUPTED}(" in text.text else []
     for name in sorted(text.calls):
-        called = lambda to, *given, name=name: to.call(f"lapack {name}", *given)
-        types = SIGNATURES[f"lapack {name}"].split()
-        functions.append(definition(called, Around(table), name=f"lapack.{name}", types=types)[0])
+        called = lambda to, *given, name=name: to.call(name, *given)
+        types = SIGNATURES[name].split()
+        functions.append(definition(called, Around(table), name=outside(name), types=types)[0])
     functions += [sums_assembly(x) for x in ("float", "double") if f"@push_{x}(" in text.text]
     return "".join(functions)
 

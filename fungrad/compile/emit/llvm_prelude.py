@@ -26,6 +26,7 @@ SIGNATURES = {
     "pthread_create": "i32 ptr ptr ptr ptr", "pthread_detach": "i32 i64",
     "fetestexcept": "i32 i32", "feclearexcept": "i32 i32",
     "runtime call": "ptr ptr ptr ptr ptr ptr", "runtime interrupted": "i32 ptr",
+    **dict.fromkeys(("product float32", "product float64"), "void" + 7 * " ptr" + 2 * " i64"),
     "lapack dgetrf": "void ptr ptr ptr ptr ptr ptr", "lapack dpotrf": "void ptr ptr ptr ptr ptr",
 }  # fmt: skip
 """Functions that code calls by the table, with the types of their results and parameters."""

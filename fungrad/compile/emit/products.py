@@ -12,7 +12,7 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from fungrad.compile.emit.blocked import Blocked
+from fungrad.compile.emit.blocked import write_product
 from fungrad.compile.emit.function import Function, Targets
 from fungrad.compile.emit.places import Place, Unsupported, Variable
 from fungrad.compile.emit.tiles import Matrix, Tiles
@@ -55,7 +55,7 @@ def dot_general(
         b = Matrix(y, terms, columns, *y.strides)
         out = Matrix(target, rows, columns, columns, 1)
         if is_medium(primitive, operands[0].type, operands[1].type):
-            Blocked(to, dtype).write(a, b, out)
+            write_product(to, dtype, a, b, out)
         else:
             _Product(to, dtype, bool(pairs[0])).write(a, b, out)
     if product != targets[0]:

@@ -118,7 +118,7 @@ class RoutineWriter(Function):
             "}",
         ]
         before, after = "\n".join([*self.definitions, *lines]), "\n".join(rest) + "\n"
-        text = KernelText(before, self.declarations, self.parts, calls=self.lapacks)
+        text = KernelText(before, self.declarations, self.parts, calls=self.outer)
         return Written(before, after, text, self.workspace)
 
     def _given(self, group: str, k: int, type_: ArrayType) -> Place:

@@ -41,7 +41,7 @@ class KernelText(NamedTuple):
     finishes
         Whether there is another function, to be called once all parts are done.
     calls
-        Functions of LAPACK that are called.
+        Functions of `SIGNATURES` that are called, of LAPACK or products.
     """
 
     text: str

@@ -20,6 +20,8 @@ PART = 1 << 16
 """Elements of a part, about."""
 MOST = 1 << 12
 """Parts, at most."""
+VECTORS = 1 << 6
+"""Elements of several vectors: their multiples are computed without a rest."""
 FEWEST = 1 << 23
 """Operations on elements from which there are parts, each worth a thread."""
 
@@ -52,7 +54,7 @@ def in_parts(kernel: Kernel) -> Partial | None:
         return None
     (first, _), others = axes[0], axes[1:]
     count = math.prod([axis.length for axis in others])
-    length = max(PART // count, first // MOST, 1)
+    length = _length(first, count)
     parts, rest = divmod(first, length)
     if parts < 2:
         return None
@@ -79,6 +81,19 @@ def in_parts(kernel: Kernel) -> Partial | None:
         last,
         numbers,
     )
+
+
+def _length(first: int, count: int) -> int:
+    """Return the number of rows of a part, each of `count` elements.
+
+    Where possible, parts are equal and of whole vectors, so that nothing is left that needs code of its own.
+    """
+    length = max(PART // count, first // MOST, 1)
+    least = -(-first // length)
+    for parts in range(least, min(2 * least, MOST) + 1):
+        if first % parts == 0 and first // parts * count % VECTORS == 0:
+            return first // parts
+    return length
 
 
 def _is_simple(kernel: Kernel) -> bool:

@@ -22,8 +22,10 @@ import numpy as np
 from fungrad.compile import lapack
 from fungrad.compile.background import BACKGROUND, importing
 from fungrad.compile.emit import llvm_arrays, llvm_prelude, llvm_runtime, llvm_threads
+from fungrad.compile.emit.blocked import PRODUCT, product_assembly
 from fungrad.compile.fallback import Rerun, Unfit
 from fungrad.compile.interrupts import interrupt_soon, keeping_interrupts
+from fungrad.compile.kernels.products import Tile, tile
 from fungrad.compile.processor import features, is_x86, target
 from fungrad.compile.targets import recycling, store, structures
 
@@ -125,18 +127,22 @@ def available() -> bool:
     return not missing()
 
 
-MACHINE: dict[str, Any] = {"opt": 3, "reloc": "pic", "codemodel": "jitdefault"}
+MACHINE: dict[str, Any] = {"reloc": "pic", "codemodel": "jitdefault"}
 """Options of LLVM's machines."""
+OPTIMISED = 3
+"""LLVM's level of optimisation as it selects instructions and registers."""
 PASSES = (
     "always_inliner", "sroa", "instruction_combine", "simplify_cfg", "loop_simplify", "lcssa",
     "loop_rotate", "loop_unroll", "sroa", "instruction_combine", "simplify_cfg",
 )  # fmt: skip
 """LLVM's passes over kernels. All usual ones take four times as long, without measurable gain."""
-RUNTIME = "; sroa simplify_cfg\n"
-"""Start of the runtime's assembly: LLVM's passes over it, as it has no vectors and no long loops."""
+RUNTIME = "; O3 sroa simplify_cfg\n"
+"""Start of the runtime's assembly: LLVM's level and passes, as it has no vectors and no long loops."""
+ALLOCATOR = "; O0\n"
+"""Start of the allocator's assembly: a quarter of the compile time. Its calls clear or fill memory."""
 
 
-def _new_machine() -> Any:
+def _new_machine(level: int) -> Any:
     """Return LLVM's description of the processor. An engine takes it over, so it has its own."""
     import llvmlite.binding as binding
 
@@ -144,16 +150,16 @@ def _new_machine() -> Any:
     binding.initialize_native_asmprinter()
     asked = target()
     triple = binding.Target.from_triple(asked.pop("triple"))
-    return triple.create_target_machine(**asked, **MACHINE)
+    return triple.create_target_machine(**asked, **MACHINE, opt=level)
 
 
 @functools.cache
-def _machine() -> Any:
-    """Return the machine of all assembly, since each takes LLVM a millisecond.
+def _machine(level: int = OPTIMISED) -> Any:
+    """Return the machine of all assembly of a level, since each takes LLVM a millisecond.
 
     llvmlite lets one thread at a time use it.
     """
-    return _new_machine()
+    return _new_machine(level)
 
 
 def _address(name: str) -> int:
@@ -161,7 +167,7 @@ def _address(name: str) -> int:
     if name in (numpys := structures.numpys()):
         return numpys[name]
     if name == llvm_arrays.RECYCLING:
-        return recycling.handler(_lasting)
+        return recycling.handler(_of_allocator)
     objects = {"ndarray": np.ndarray, "float": float, "complex": complex}
     objects |= {"Rerun": Rerun, "Unfit": Unfit}
     if name in objects:
@@ -169,6 +175,8 @@ def _address(name: str) -> int:
     kind, _, dtype = name.partition(" ")
     if kind == "lapack":
         return lapack.address(dtype)
+    if kind == PRODUCT:
+        return int(_product(dtype, tile())[PRODUCT])
     if kind == "runtime":
         return int(_runtime()[dtype])
     if dtype:
@@ -258,19 +266,22 @@ def compiler() -> tuple[Any, ...]:
     import llvmlite.binding as binding
 
     versions = store.FORMAT, llvmlite.__version__, binding.llvm_version_info
-    return *versions, target(), MACHINE, PASSES
+    return *versions, target(), MACHINE, OPTIMISED, PASSES
 
 
 def machine_code(text: str) -> bytes:
     """Return the object file of LLVM's assembly."""
     import llvmlite.binding as binding
 
-    machine = _machine()
+    names, machine = [*PASSES], _machine()
+    if text.startswith((RUNTIME, ALLOCATOR)):
+        level, *names = text[: text.index("\n")].removeprefix("; O").split()
+        machine = _machine(int(level))
     context = binding.create_context()
     module = binding.parse_assembly(text, context)
     try:
         passes = binding.create_new_module_pass_manager()
-        for name in RUNTIME[1:].split() if text.startswith(RUNTIME) else PASSES:
+        for name in names:
             getattr(passes, f"add_{name}_pass")()
         options = binding.create_pipeline_tuning_options()
         passes.run(module, binding.create_pass_builder(machine, options))
@@ -306,11 +317,18 @@ def _fill(place: int, names: Sequence[str]) -> None:
 def _runtime() -> Any:
     """Return the finder of the runtime's functions, which stay when Python ends."""
     text, table = llvm_runtime.runtime_assembly(structures.fields(), is_x86())
-    symbols = _lasting(text, table, (llvm_threads.WAITING, *llvm_runtime.FUNCTIONS))
+    symbols = _lasting(RUNTIME + text, table, (llvm_threads.WAITING, *llvm_runtime.FUNCTIONS))
     if hasattr(os, "register_at_fork"):  # none of the parent's threads begins in the child
         waiting = ctypes.c_int64.from_address(symbols[llvm_threads.WAITING])
         os.register_at_fork(after_in_child=lambda: setattr(waiting, "value", 0))
     return symbols
+
+
+@functools.cache
+def _product(dtype: str, tile: Tile) -> Any:
+    """Return the finder of the function of products of a dtype."""
+    text = RUNTIME + product_assembly(np.dtype(dtype), tile)
+    return _lasting(text, llvm_prelude.Table(), (PRODUCT,))
 
 
 def _linked(code: bytes, names: Sequence[str]) -> Any:
@@ -325,12 +343,16 @@ def _linked(code: bytes, names: Sequence[str]) -> Any:
 
 def _lasting(text: str, table: llvm_prelude.Table, names: Sequence[str]) -> Any:
     """Return the finder of symbols in LLVM's assembly, which stay when Python ends, its table filled."""
-    text = RUNTIME + text
     linked = _kept(stored_as(text), text, lambda code: _linked(code, ("table", *names)))
     _fill(linked["table"], [*table.places])
     for kept in (linked, _linker()):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
     return linked
+
+
+def _of_allocator(text: str, table: llvm_prelude.Table, names: Sequence[str]) -> Any:
+    """Return the finder of the allocator's symbols."""
+    return _lasting(ALLOCATOR + text, table, names)
 
 
 _libraries = itertools.count()
@@ -340,7 +362,7 @@ _libraries = itertools.count()
 def _linker() -> Any:
     import llvmlite.binding as binding
 
-    return binding.create_lljit_compiler(_new_machine())
+    return binding.create_lljit_compiler(_new_machine(OPTIMISED))
 
 
 def _function(code: Code, address: int) -> Callable[..., Any]:
