@@ -82,6 +82,20 @@ def test_as_few_products_as_the_pattern_needs():
     assert_allclose(fg.sparse_jacobian(both)(x).toarray(), fg.jacfwd(both)(x))
 
 
+def test_colours_repeat_along_a_grid():
+    def five_points(u):
+        v = u.reshape(12, 9)
+        return v[1:-1, 1:-1] + v[1:-1, :-2] + v[1:-1, 2:] + v[:-2, 1:-1] * v[2:, 1:-1]
+
+    u = np.linspace(0.1, 1, 108)
+    assert counts(five_points, u) == (5, 0)
+    assert counts(fg.vjp(five_points, u)[1], np.ones((10, 7)), mode="rows") == (0, 5)
+    assert_allclose(
+        fg.sparse_jacobian(five_points)(u).toarray(),
+        fg.jacfwd(lambda u: five_points(u).ravel())(u),
+    )
+
+
 KINDS = [("csr", sp.csr_array), ("csc", sp.csc_array), ("coo", sp.coo_array)]
 
 
@@ -118,11 +132,17 @@ def test_arrays_of_cupy_are_refused(monkeypatch):
         assert type(found) is type(x)
 
 
-def test_the_result_is_the_callers_own():
-    jacobian = fg.sparse_jacobian(lambda x: x[1:] * x[:-1])
+@pytest.mark.parametrize("format", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("transform", [lambda f: f, fg.jit])
+def test_the_result_is_the_callers_own(transform, format):
+    jacobian = transform(fg.sparse_jacobian(lambda x: x[1:] * x[:-1], format=format))
     first = jacobian(np.zeros(4))
     first.eliminate_zeros()
-    first.indices[:] = 0
+    assert first.nnz == 0
+    again = jacobian(np.ones(4))
+    for indices in again.coords if format == "coo" else (again.indices, again.indptr):
+        assert format == "coo" or indices.dtype == np.int32
+        indices[:] = 0
     assert_allclose(jacobian(np.ones(4)).toarray(), np.eye(3, 4) + np.eye(3, 4, 1))
 
 

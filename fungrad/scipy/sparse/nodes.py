@@ -24,10 +24,14 @@ def _put_together(aux: tuple[Structure, str, str, str], children: tuple[Any]) ->
     (data,) = children
     if type(data) is not np.ndarray or data.dtype.char not in _SCIPYS or data.shape != (ours.nnz,):
         return ours
+    # Copies: methods of SciPy's, such as eliminate_zeros, write into the index arrays.
     if format == "coo":
         made = getattr(scipy.sparse, f"coo_{kind}")
-        return made((data, (structure.rows, structure.cols)), ours.shape).asformat(given)
-    return getattr(scipy.sparse, f"{format}_{kind}")(ours._in_order(), ours.shape)
+        places = structure.rows.copy(), structure.cols.copy()
+        return made((data, places), ours.shape).asformat(given)
+    data, indices, ends = ours._in_order()
+    made = getattr(scipy.sparse, f"{format}_{kind}")
+    return made((data, indices.copy(), ends.copy()), ours.shape)
 
 
 _SCIPYS = "?bBhHiIlLqQfdgFDG"

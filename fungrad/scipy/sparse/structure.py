@@ -39,7 +39,10 @@ class Structure:
 
     @functools.cached_property
     def by_rows(self) -> tuple[Indices | None, Indices, Indices]:
-        """In which order entries are those of compressed rows (None: as they are), and their columns and ends."""
+        """In which order entries are those of compressed rows (None: as they are), and their columns and ends.
+
+        Columns and ends are int32 where these suffice, as SciPy's are.
+        """
         return _compressed(self.rows, self.cols, self.shape[0])
 
     @functools.cached_property
@@ -78,8 +81,8 @@ class Structure:
         return f"<{self.nnz} entries in {self.shape[0]} by {self.shape[1]}>"
 
 
-def _constant(x: Any) -> Indices:
-    indices = np.array(x, np.int64)
+def _constant(x: Any, dtype: Any = np.int64) -> Indices:
+    indices = np.array(x, dtype)
     indices.setflags(write=False)
     return indices
 
@@ -90,7 +93,9 @@ def _compressed(major: Indices, minor: Indices, n: int) -> tuple[Indices | None,
         order = _constant(np.argsort(major, kind="stable"))
         minor = minor[order]
     ends = np.concatenate([[0], np.cumsum(np.bincount(major, minlength=n))])
-    return order, _constant(minor), _constant(ends)
+    largest = max(len(major), int(minor.max(initial=0)))
+    dtype = np.int32 if largest <= np.iinfo(np.int32).max else np.int64
+    return order, _constant(minor, dtype), _constant(ends, dtype)
 
 
 def product_of(a: Structure, b: Structure) -> tuple[Structure, Indices, Indices]:
