@@ -102,7 +102,7 @@ CASES = {
     "PPoly of columns": (ppoly("", axis=1), RNG.normal(size=(2, 4, 3)), AT),
     **{
         f"grid {method}": (made("RegularGridInterpolator", GRID, method=method), V, PLACES)
-        for method in ("linear", "nearest", "cubic", "slinear", "quintic")
+        for method in ("linear", "nearest", "cubic", "slinear", "quintic", "pchip")
     },
     "grid filled": (made("RegularGridInterpolator", GRID, bounds_error=False, fill_value=7.0), V, FAR),
     **{
@@ -115,6 +115,7 @@ CASES = {
     },
     "grid of vectors": (made("RegularGridInterpolator", GRID[:1]), M.T, INSIDE),
     "grid of vectors, cubic": (made("RegularGridInterpolator", GRID[:1], method="cubic"), M.T, INSIDE),
+    "grid of vectors, pchip": (made("RegularGridInterpolator", GRID[:1], method="pchip"), M.T, INSIDE),
     "grid, a tuple": (lambda m: lambda v, x, y: m.RegularGridInterpolator(GRID, v)((x, y)), V, PLACES[..., 0], INSIDE[0] - 2),
     "grid complex": (made("RegularGridInterpolator", GRID), V * 1j, PLACES),
     "grid float32": (made("RegularGridInterpolator", GRID), V.astype(np.float32)[:, :, None], PLACES),
@@ -271,7 +272,8 @@ def test_second_derivatives():
 
 
 ERRORS = {
-    "x is traced": (lambda x: interpolate.make_lsq_spline(x, Y, X[[0, 0, 0, 0, -1, -1, -1, -1]])(1.0), X, TypeError, "x is traced"),
+    "points are traced": (lambda x: interpolate.RegularGridInterpolator((x, x), V), X, TypeError, "points is traced"),
+    "few points": (lambda v: interpolate.RegularGridInterpolator((X[:3],), v, "pchip"), Y[:3], ValueError, "at least 4"),
     "knots": (lambda c: interpolate.BSpline(T[::-1], c, 3)(1.0), Y, ValueError, "non-decreasing order"),
     "not enough coefficients": (lambda c: interpolate.BSpline(T, c[:3], 3)(1.0), Y, ValueError, "inconsistent"),
     "lengths": (lambda y: interpolate.CubicSpline(X, y)(1.0), Y[:4], ValueError, "doesn't match the length of `x`"),

@@ -54,6 +54,42 @@ def test_interpolating_splines_at_traced_places(k, bc_type):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("n", [3, 4, 8])
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
+def test_periodic_splines_at_traced_places(k, n):
+    if n <= k:
+        pytest.skip("SciPy needs more points than the degree")
+    at = np.concatenate([BETWEEN[KNOTS[n - 1] > BETWEEN], [-1.3, 9.7] if k > 1 else []])
+
+    def through(library):
+        def f(x, y, t):
+            closed = np.concatenate([y, y[:1]])
+            return library.make_interp_spline(x, closed, k, bc_type="periodic")(t)
+
+        return f
+
+    x, y = KNOTS[:n], np.stack([HEIGHTS, KNOTS**2], 1)[: n - 1]
+    ours, theirs = through(interpolate), through(scipy.interpolate)
+    assert_allclose(fg.jit(ours)(x, y, at), theirs(x, y, at), rtol=1e-9, atol=1e-10)
+    check_grads(ours, (x, y, at), order=1, eps=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_least_squares_at_traced_places_with_traced_knots_and_weights(k):
+    x = np.linspace(0.05, 4, 12)
+    y, w = np.stack([np.sin(2 * x), x**2], 1), 1 + 0.2 * np.cos(3 * x)
+    whole = lambda inner: np.concatenate([np.zeros(k + 1), inner, np.full(k + 1, 4.1)])
+    through = lambda library: (
+        lambda x, y, inner, w, t: library.make_lsq_spline(x, y, whole(inner), k, w=w)(t)
+    )
+    given = x, y, np.array([0.97, 2.2]), w, BETWEEN
+    ours, theirs = through(interpolate), through(scipy.interpolate)
+    assert_allclose(fg.jit(ours)(*given), theirs(*given), rtol=1e-9, atol=1e-11)
+    check_grads(ours, given, order=1, eps=1e-5, rtol=1e-5)
+    by_places = lambda x: interpolate.make_lsq_spline(x, y.T, whole(given[2]), k, axis=1)(BETWEEN)
+    assert_allclose(fg.jit(by_places)(x), scipy.interpolate.make_lsq_spline(x, y.T, whole(given[2]), k, axis=1)(BETWEEN), rtol=1e-9)  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "kind", ["linear", "nearest", "previous", "next", "zero", "slinear", "quadratic", "cubic"]
 )
@@ -77,6 +113,10 @@ def test_traced_knots_and_what_is_refused():
         lambda x: interpolate.make_interp_spline(x, HEIGHTS, **options)(1.0)
     )
     with pytest.raises(TypeError, match="CubicSpline has"):
+        made(bc_type=("not-a-knot", "natural"))(KNOTS)
+    with pytest.raises(TypeError, match='"periodic" without t'):
+        made(bc_type="periodic", t=t)(KNOTS)
+    with pytest.raises(ValueError, match="must be identical"):
         made(bc_type="periodic")(KNOTS)
     with pytest.raises(TypeError, match="cannot be used with traced x"):
         made(k=5, bc_type="natural")(KNOTS)

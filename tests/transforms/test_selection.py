@@ -54,6 +54,30 @@ def branch_of_lanes(x):
     return np.sum(fg.vmap(lambda a: lax.cond(a > 0, np.log, lambda b: 0 * b, a))(x))
 
 
+def chosen_by_cond(x):
+    def one(a):
+        return lax.cond(a > 0, lambda y, z: y, lambda y, z: z, np.log(a), 2 * a)
+
+    return sum(one(a) for a in x)
+
+
+def chosen_by_switch(x):
+    def one(a):
+        which = (a > 0).astype(int) + (a > 1)
+        ways = (lambda y, z: z, lambda y, z: y, lambda y, z: 0.0)
+        return lax.switch(which, ways, np.log(a), np.zeros_like(a))
+
+    return np.sum(fg.vmap(one)(x))
+
+
+def chosen_by_python(x):
+    total = 0.0
+    for v in x:
+        y = np.log(v)
+        total += y if v > 0 else 0
+    return total
+
+
 def looped(x):
     def step(total, a):
         return total + np.where(a > 0, np.sqrt(a) * total, 0), None
@@ -89,6 +113,9 @@ PROGRAMS = {
     "finite": (lambda x: np.sum(np.where(np.isfinite(1 / x), 1 / x, 0)), X),
     "nan_to_num": (lambda x: np.sum(np.nan_to_num(x * x / np.array([1.0, 0.0, 2.0]))[::2]), X),
     "lanes": (branch_of_lanes, X),
+    "cond": (chosen_by_cond, X),
+    "switch": (chosen_by_switch, X),
+    "if": (chosen_by_python, X),
     "loop": (looped, X),
 }
 """Programs with finite derivatives of which the parts that are not selected have none."""

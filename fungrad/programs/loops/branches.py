@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 from fungrad.compile.flow import Choice
 from fungrad.compile.lower import Program
+from fungrad.core.evaluate import evaluate
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.trace import record_expr
-from fungrad.core.types import ArrayType, tangent_type
+from fungrad.core.types import ArrayType, tangent_type, type_of
 from fungrad.primitives.elementwise import Cast, equal, select
 from fungrad.primitives.reductions import ReduceOr
-from fungrad.primitives.shaping import full
+from fungrad.primitives.shaping import Broadcast, full
 from fungrad.programs.analysis import (
     any_of,
     batched_outputs,
@@ -26,6 +27,7 @@ from fungrad.programs.analysis import (
     widened,
 )
 from fungrad.programs.closing import Pruned, Values, batched_program, memoized, shared
+from fungrad.programs.loops.carry import as_type
 from fungrad.programs.loops.lanes import along, lends, only
 from fungrad.programs.pushing import (
     Moved,
@@ -158,6 +160,28 @@ class Cond(Pushing, Collecting):
                 select(along(takes, x), x, y) for x, y in zip(outs, results or outs, strict=True)
             ]
         return tuple(results)
+
+
+def selected(which: Any, branches: Sequence[Program], operands: Values) -> Sequence[Any] | None:
+    """Return the results, by `select`, of a choice between programs that compute nothing.
+
+    They hand on operands and constants. An operand that is not selected has derivative 0 then, as behind `where`.
+    None if a program computes something.
+    """
+    exprs = [branch.expr for branch in branches]
+    if not all(isinstance(e.primitive, (Broadcast, Cast)) for x in exprs for e in x.equations):
+        return None
+    if any(t.dtype.kind not in "biufc" for t in exprs[0].output_types):
+        return None
+    first, *others = [evaluate(expr, operands) for expr in exprs]
+    results = [as_type(x, type_of(x)) for x in first]
+    for i, outs in enumerate(others, 1):
+        takes = equal(which, full(ArrayType((), which.dtype), i))
+        results = [
+            y if x is y else select(Broadcast(y.shape, ())(takes), as_type(x, type_of(y)), y)
+            for x, y in zip(outs, results, strict=True)
+        ]
+    return results
 
 
 @memoized

@@ -20,7 +20,7 @@ from fungrad.primitives.elementwise import Cast, clamp, logical_not
 from fungrad.primitives.shaping import full
 from fungrad.programs.analysis import widened
 from fungrad.programs.closing import Closure, NotTraced, close, memoized, shared, try_to_close
-from fungrad.programs.loops.branches import Cond
+from fungrad.programs.loops.branches import Cond, selected
 from fungrad.programs.loops.carry import (
     any_tracer,
     as_type,
@@ -293,7 +293,8 @@ def choose(
         start = sum(counts[:i])
         places = [*range(start, start + counts[i]), *range(sum(counts), len(every))]
         branches.append(widened(_returning(closure.program, types), every, places))
-    results = shared(Cond, tuple(branches))(which, *captured, *leaves)
+    operands = (*captured, *leaves)
+    results = selected(which, branches, operands) or shared(Cond, tuple(branches))(which, *operands)
     weak = _weak_where_the_first_is(label, closures)
     return tree.unflatten(closures[0].structure, weakly_typed(results, weak))
 

@@ -14,12 +14,15 @@ from fungrad.numpy.promotion import as_tracer, cast, has_tracer, strong
 from fungrad.scipy.arguments import double
 from fungrad.scipy.glossary import public_like
 from fungrad.scipy.interpolate.objects import Interpolant, at_axis, fixed, registered, spread
+from fungrad.scipy.interpolate.shape_preserving import PchipInterpolator
 from fungrad.scipy.interpolate.splines import basis, make_interp_spline
+from fungrad.transforms.vmap import vmap
 from fungrad.typing import Array
 
 __all__ = ["RegularGridInterpolator", "interp1d", "interpn"]
 
 DEGREES = {"slinear": 1, "cubic": 3, "quintic": 5}
+PCHIP_DEGREE = 3
 
 
 def _places(xi: Any, ndim: int) -> Any:
@@ -45,7 +48,7 @@ class RegularGridInterpolator(Interpolant):
     values
         Of shape (n1, ..., nd, ...).
     method
-        ``"linear"``, ``"nearest"``, ``"slinear"``, ``"cubic"``, ``"quintic"``; on plain arrays also ``"pchip"``.
+        ``"linear"``, ``"nearest"``, ``"slinear"``, ``"cubic"``, ``"quintic"`` or ``"pchip"``.
     bounds_error
         Whether to raise for places outside of the grid. Places whose values are not known, as under `jit`,
         are not checked; there the result is NaN.
@@ -105,21 +108,23 @@ class RegularGridInterpolator(Interpolant):
         self.coefficients: Any = None
         if method in DEGREES:
             self._solve(DEGREES[method])
-        if method == "pchip" and type(values) is Tracer:
-            raise ValueError(
-                "method='pchip' takes plain values: use 'cubic', or PchipInterpolator along one axis"
-            )
+        elif method == "pchip":
+            self._check_lengths(PCHIP_DEGREE)
 
-    def _solve(self, k: int) -> None:
-        """Compute the coefficients of the tensor product of splines, one axis after the other."""
-        knots = []
-        c = double(self.values)
+    def _check_lengths(self, k: int) -> None:
         for axis, p in enumerate(self.grid):
             if len(p) <= k:
                 raise ValueError(
                     f"There are {len(p)} points in dimension {axis}, but method {self.method} requires at "
                     f"least {k + 1} points per dimension."
                 )
+
+    def _solve(self, k: int) -> None:
+        """Compute the coefficients of the tensor product of splines, one axis after the other."""
+        self._check_lengths(k)
+        knots = []
+        c = double(self.values)
+        for axis, p in enumerate(self.grid):
             spline = make_interp_spline(p, c, k, axis=axis)
             knots.append(spline.t)
             c = np.moveaxis(spline.c, 0, axis)
@@ -138,10 +143,6 @@ class RegularGridInterpolator(Interpolant):
         if method not in (None, self.method):
             arguments = self.grid, self.values, method, self.bounds_error, self.fill_value
             return type(self)(*arguments)(xi)
-        if self.method == "pchip":
-            raise ValueError(
-                "method='pchip' takes plain places: use 'cubic', or PchipInterpolator along one axis"
-            )
         places = _places(xi, ndim)
         if places.shape[-1] != ndim:
             raise ValueError(
@@ -151,7 +152,8 @@ class RegularGridInterpolator(Interpolant):
         lead = places.shape[:-1]
         rows = [places[..., i].reshape((-1,)) for i in range(ndim)]
         outside = self._outside(rows)
-        values = self._nearest(rows) if self.method == "nearest" else self._sum(rows)
+        by_name = {"nearest": self._nearest, "pchip": self._monotone}
+        values = by_name.get(self.method, self._sum)(rows)
         fill = np.nan if self.bounds_error else self.fill_value
         if fill is not None:
             values = np.where(spread(outside, values), fill, values)
@@ -176,6 +178,19 @@ class RegularGridInterpolator(Interpolant):
             nearest.append(np.where(t <= 0.5, i, i + 1))
         source: Any = as_tracer(self.values)
         return source[tuple(nearest)]
+
+    def _monotone(self, rows: list[Any]) -> Any:
+        """Interpolate along the last axis, then for each place along those before it."""
+        *others, last = rows
+        values = PchipInterpolator(self.grid[-1], self.values, len(others))(last)
+        values = np.moveaxis(values, len(others), 0)
+        for axis in range(len(others) - 1, -1, -1):
+
+            def along(v: Any, x: Any, axis: int = axis) -> Any:
+                return PchipInterpolator(self.grid[axis], v, axis)(x)
+
+            values = vmap(along)(values, rows[axis])
+        return values
 
     def _sum(self, rows: list[Any]) -> Any:
         """Return the sums of the values, or coefficients, with the weights of their neighbours."""

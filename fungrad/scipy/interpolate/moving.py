@@ -86,3 +86,30 @@ def collocated(unit: Any, x: Any, y: Any, ends: Sequence[int]) -> Any:
         values.append(np.zeros((1, *y.shape[1:])))
     matrix, whole = fnp.concatenate(rows), fnp.concatenate(values)
     return fnp.linalg.solve(matrix, whole.reshape((whole.shape[0], -1))).reshape(whole.shape)
+
+
+def periodic_knots(x: Any, k: int) -> Any:
+    """Return SciPy's knots of a periodic spline of degree `k`: places, or middles, continued on both sides."""
+    if k % 2 == 0:
+        x = np.concatenate([x[:1], (x[1:-1] + x[:-2]) / 2, x[-1:]])
+    period, n = x[-1] - x[0], x.shape[0] - 1
+    numbers = np.arange(-k, n + k + 1)
+    return x[:-1][numbers % n] + (numbers // n) * period
+
+
+def periodic_coefficients(unit: Any, x: Any, y: Any) -> Any:
+    """Return the coefficients of a periodic spline through points; the first `k` come again."""
+    n = x.shape[0] - 1
+    again = np.eye(n)[np.arange(unit.c.shape[0]) % n]
+    matrix, values = unit.at(x[:-1], 0) @ again, y[:-1]
+    found = again @ fnp.linalg.solve(matrix, values.reshape((n, -1)))
+    return found.reshape((found.shape[0], *y.shape[1:]))
+
+
+def nearest(unit: Any, x: Any, y: Any, w: Any) -> Any:
+    """Return the coefficients for which the sum of the squares of weighted residuals is least."""
+    matrix, values = unit.at(x, 0), y.reshape((y.shape[0], -1))
+    if w is not None:
+        matrix, values = spread(w, matrix) * matrix, spread(w, values) * values
+    found = fnp.linalg.lstsq(matrix, values)[0]
+    return found.reshape((found.shape[0], *y.shape[1:]))

@@ -13,11 +13,16 @@ from fungrad.core.tracer import Tracer
 from fungrad.numpy.promotion import as_tracer, has_tracer
 from fungrad.scipy.arguments import double
 from fungrad.scipy.glossary import public
-from fungrad.scipy.interpolate.moving import collocated, knots
+from fungrad.scipy.interpolate.moving import (
+    collocated,
+    knots,
+    nearest,
+    periodic_coefficients,
+    periodic_knots,
+)
 from fungrad.scipy.interpolate.objects import (
     Spline,
     check_period,
-    fixed,
     registered,
     spread,
     unit_responses,
@@ -215,14 +220,17 @@ def make_interp_spline(
 
 def _moving(x: Any, y: Any, k: int, t: Any, bc_type: Any, axis: int) -> BSpline:
     """Return the spline through points at traced places, or with traced knots."""
+    periodic = bc_type == "periodic" and t is None and k > 0
+    if periodic:
+        bc_type = None
     orders = {None: None, "not-a-knot": None, "natural": 2, "clamped": 1}
     pair = bc_type if isinstance(bc_type, tuple) else (bc_type, bc_type)
     named = all(end is None or isinstance(end, str) for end in pair) and {*pair} <= {*orders}
     ends = [order for end in pair if (order := orders[end]) is not None] if named else []
     if not named or len(ends) == 1 or (ends and k != 3):
         raise TypeError(
-            f'make_interp_spline: bc_type={bc_type!r} with k={k} cannot be used with traced x: give None, or for k=3 "natural" or '
-            '"clamped" at both ends; CubicSpline has "periodic" and mixed conditions too'
+            f'make_interp_spline: bc_type={bc_type!r} with k={k} cannot be used with traced x: give None, "periodic" without t, or '
+            'for k=3 "natural" or "clamped" at both ends; CubicSpline has mixed conditions too'
         )
     axis = normalize_axis_index(axis, y.ndim)
     values = np.moveaxis(y, axis, 0)
@@ -230,6 +238,11 @@ def _moving(x: Any, y: Any, k: int, t: Any, bc_type: Any, axis: int) -> BSpline:
         raise ValueError(
             f"make_interp_spline: x is a vector of more than k={k} places, one for each value; got shapes {x.shape} and {values.shape}"
         )
+    if periodic:
+        check_period(values)
+        t = periodic_knots(x, k)
+        unit = BSpline.of((t, np.eye(t.shape[0] - k - 1)), (k, True, 0))
+        return BSpline.of((t, periodic_coefficients(unit, x, values)), (k, "periodic", axis))
     t = knots(x, k, bool(ends)) if t is None else double(t)
     count = t.shape[0] - k - 1
     if count != x.shape[0] + len(ends):
@@ -254,16 +267,16 @@ def make_lsq_spline(
 ) -> BSpline:
     """Return the spline with knots `t` that is nearest to points in the least-squares sense.
 
-    Differentiable in `y`; see `scipy.interpolate.make_lsq_spline`.
+    Differentiable in `x`, `y`, `t` and `w`; see `scipy.interpolate.make_lsq_spline`.
 
     Parameters
     ----------
     t
-        Knots; not traced.
+        Knots.
     k
         Degree.
     w
-        Weights of the points; not traced.
+        Weights of the points.
 
     Examples
     --------
@@ -271,14 +284,18 @@ def make_lsq_spline(
     >>> fg.grad(lambda y: make_lsq_spline(x, y, t, k=1)(0.0))(x)
     array([ 0.7,  0.4,  0.1, -0.2])
     """
-    places, knots = fixed(x, "x"), fixed(t, "t")
-    weights = None if w is None else fixed(w, "w")
-
+    if has_tracer((x, t, w)):
+        values: Any = double(y)
+        axis = normalize_axis_index(axis, values.ndim)
+        values, t = np.moveaxis(values, axis, 0), double(t)
+        unit = BSpline.of((t, np.eye(t.shape[0] - k - 1)), (k, True, 0))
+        c = nearest(unit, double(x), values, None if w is None else double(w))
+        return BSpline.of((t, c), (k, True, axis))
     options = {} if method is None else {"method": method}  # which not every version of SciPy has
 
     def solve(v: Any) -> Any:
         return scipy.interpolate.make_lsq_spline(
-            places, v, knots, k, weights, check_finite=check_finite, **options
+            x, v, t, k, w, check_finite=check_finite, **options
         )
 
     return _solved(solve, y, axis, None)

@@ -39,7 +39,7 @@ class Structure:
 
     @functools.cached_property
     def by_rows(self) -> tuple[Indices | None, Indices, Indices]:
-        """In which order entries are those of compressed rows (None: as they are), and their columns and ends.
+        """The order of entries in compressed rows (None: as they are), and their columns and ends.
 
         Columns and ends are int32 where these suffice, as SciPy's are.
         """
