@@ -13,7 +13,6 @@ import numpy as np
 from fungrad.compile.emit.cuda_form import CudaText
 from fungrad.compile.flow import runs_python
 from fungrad.compile.kernels.fused import Fused
-from fungrad.compile.kernels.kernel import Kernel
 from fungrad.compile.plan import Plan, plan_of
 from fungrad.compile.steps import (
     Call,
@@ -108,7 +107,7 @@ def launches_of(steps: Schedule, kernels: Sequence[Fused]) -> Launches:
       r3 = dot_general[contracting=((0,), (0,))] r2 r0
     }
     """
-    text, texts = device.texts_of(_kernels(kernels))
+    text, texts = device.texts_of([x.kernel for x in kernels])
     plan = plan_for(steps, texts, kernels)
     by_kernel = dict(zip(kernels, texts, strict=True))
     entries: list[Launch | str] = []
@@ -120,10 +119,6 @@ def launches_of(steps: Schedule, kernels: Sequence[Fused]) -> Launches:
         elif not isinstance(step, Free):
             entries.append(line(step))
     return Launches(tuple(entries), plan, text)
-
-
-def _kernels(kernels: Sequence[Fused]) -> list[Kernel]:
-    return [x.kernel for x in kernels if isinstance(x.kernel, Kernel)]
 
 
 def _given(step: Call, number: int, steps: Schedule, scratch: int) -> list[int]:

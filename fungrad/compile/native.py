@@ -11,7 +11,6 @@ import numpy as np
 from fungrad.compile.emit.python import PythonSource, python_source
 from fungrad.compile.kernels import apart, fuse, outline, spelled, units  # noqa: F401 - of passes: where forks wait for it
 from fungrad.compile.kernels.fused import Fused
-from fungrad.compile.kernels.kernel import Kernel
 from fungrad.compile.libraries import Fourier
 from fungrad.compile.peak import peak
 from fungrad.compile.pipeline import Way, scheduled
@@ -93,8 +92,7 @@ def _on_device(xp: ModuleType, steps: Schedule, kernels: Sequence[Fused]) -> Pyt
     """Return the source that launches kernels at the places of a plan, and for other arguments without."""
     from fungrad.compile.launches import placed
 
-    compiled = [x.kernel for x in kernels if isinstance(x.kernel, Kernel)]
-    launched = _device().compile_kernels(xp, compiled)
+    launched = _device().compile_kernels(xp, [x.kernel for x in kernels])
     for fused, kernel in zip(kernels, launched, strict=True):
         fused.compiled(kernel.allocating())
     checking = python_source(steps)

@@ -9,6 +9,7 @@ Design: docs/design/19-schedules.md.
 from __future__ import annotations
 
 import enum
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -22,6 +23,7 @@ from fungrad.compile.steps import Schedule
 from fungrad.core.backend import NUMPY, Target
 from fungrad.core.config import check_exprs
 from fungrad.core.expr import Expr
+from fungrad.core.primitive import Primitive
 
 __all__ = ["PASSES", "Pass", "Way", "after_each_pass", "prepared", "scheduled", "simplify"]
 
@@ -34,6 +36,7 @@ class Way(enum.Enum):
     KERNELS = "kernels and routines of machine code"
     DEVICE = "kernels of a device"
     ROUTINE = "steps within one function of machine code"
+    BLOCK = "steps within one block of a device's threads"
 
 
 class Pass(NamedTuple):
@@ -84,10 +87,17 @@ def _spelled_out(expr: Expr) -> Expr:
 
 
 def _for_devices(expr: Expr) -> Expr:
-    from fungrad.compile.kernels.spelled import spelled_for_devices
-    from fungrad.compile.passes.for_devices import numbers_repeated, unrolled
+    from fungrad.compile.passes.for_devices import unrolled
 
-    written = unrolled(spelled_for_devices(expr))
+    return _spelled_for_devices(expr, unrolled)
+
+
+def _spelled_for_devices(expr: Expr, write_out: Callable[[Expr], Expr] | None = None) -> Expr:
+    from fungrad.compile.kernels.spelled import spelled_for_devices
+    from fungrad.compile.passes.for_devices import numbers_repeated
+
+    written = spelled_for_devices(expr)
+    written = write_out(written) if write_out else written
     return numbers_repeated(expr if written is expr else simplify(written))
 
 
@@ -111,6 +121,30 @@ def _outlined(expr: Expr) -> Expr:
     return outlined(expr, can_be_written, has_form, _scheduled_as_routine)[0]
 
 
+def _outlined_for_devices(expr: Expr, every: bool = True) -> Expr:
+    """Return `expr` with loops as one launch, and the views they read; `every`: see `can_be_block`."""
+    from fungrad.compile.kernels.outline import outlined
+
+    if not any(e.primitive.holds_programs for e in expr.equations):
+        return expr
+    from fungrad.compile.emit.cuda_block import can_be_block
+
+    fits = partial(can_be_block, every=every)
+    return outlined(expr, fits, _rearranges, _scheduled_as_block)[0]
+
+
+def _outlined_first(expr: Expr) -> Expr:
+    return _outlined_for_devices(expr, every=False)
+
+
+def _rearranges(primitive: Primitive, *_: object) -> bool:
+    return primitive.rearranges
+
+
+def _scheduled_as_block(expr: Expr) -> Schedule:
+    return scheduled(expr, way=Way.BLOCK, over=sys.maxsize)
+
+
 def _scheduled_as_routine(expr: Expr) -> Schedule:
     from fungrad.compile.kernels.routine import OVER_FROM
 
@@ -130,6 +164,13 @@ def _fused_for_devices(expr: Expr) -> Expr:
     return fuse(expr, machine=DEVICE)[0]
 
 
+def _fused_whole_for_devices(expr: Expr) -> Expr:
+    from fungrad.compile.kernels.fuse import fuse
+    from fungrad.compile.kernels.machine import DEVICE
+
+    return fuse(expr, every=True, machine=DEVICE)[0]
+
+
 def _fused_whole(expr: Expr) -> Expr:
     from fungrad.compile.kernels.fuse import fuse
 
@@ -137,9 +178,7 @@ def _fused_whole(expr: Expr) -> Expr:
 
 
 _ALL = frozenset(Way)
-_MESSAGES, _KERNELS, _DEVICE, _ROUTINE = [
-    frozenset([x]) for x in (Way.MESSAGES, Way.KERNELS, Way.DEVICE, Way.ROUTINE)
-]
+_MESSAGES, _KERNELS, _DEVICE, _ROUTINE, _BLOCK = [frozenset([x]) for x in [*Way][1:]]
 
 PASSES = (
     Pass("share", share),
@@ -150,14 +189,18 @@ PASSES = (
     Pass("overlap", _overlapped, _MESSAGES),
     Pass("libraries", _with_libraries, _KERNELS),
     Pass("spell out", _spelled_out, _KERNELS | _ROUTINE),
+    Pass("outline loops", _outlined_first, _DEVICE),
     Pass("write out for devices", _for_devices, _DEVICE),
-    Pass("uncut", _uncut, _ROUTINE),
-    Pass("units", _without_units, _KERNELS | _DEVICE | _ROUTINE),
+    Pass("spell out for devices", _spelled_for_devices, _BLOCK),
+    Pass("uncut", _uncut, _ROUTINE | _BLOCK),
+    Pass("units", _without_units, _KERNELS | _DEVICE | _ROUTINE | _BLOCK),
     Pass("take apart", _taken_apart, _KERNELS),
     Pass("outline", _outlined, _KERNELS),
+    Pass("outline the rest", _outlined_for_devices, _DEVICE),
     Pass("fuse", _fused, _KERNELS),
     Pass("fuse for devices", _fused_for_devices, _DEVICE),
     Pass("fuse whole", _fused_whole, _ROUTINE),
+    Pass("fuse whole for devices", _fused_whole_for_devices, _BLOCK),
 )
 """All passes, in their order. Those of kernels import their modules when they first run."""
 

@@ -21,7 +21,7 @@ MOST = 1 << 10
 """Most arrays that a plan is made for: it compares all with each other."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class Place:
     """The bytes of an array in a block, "arena" or "results", from a first step to a last one."""
 
@@ -83,6 +83,7 @@ def plan_of(steps: Schedule, scratch: Callable[[Fused], int] = lambda _: 0) -> P
     places: dict[int, Place] = {}
     results = arena = 0
     inner = []
+    placed: list[Place] = []  # in the arena
     for life in _planned(steps, scratch):
         if returned.isdisjoint(life.shown):
             inner.append(life)
@@ -90,9 +91,14 @@ def plan_of(steps: Schedule, scratch: Callable[[Fused], int] = lambda _: 0) -> P
             places[life.register] = Place("results", results, life.size, life.first, life.last)
             results += life.size
     for life in sorted(inner, key=lambda life: -life.size):
-        place = Place("arena", 0, life.size, life.first, life.last)
-        while met := [x.end for x in places.values() if x.meets(place)]:
-            place = Place("arena", max(met), life.size, life.first, life.last)
+        near = [x for x in placed if life.first <= x.last and x.first <= life.last]
+        offset = 0
+        for x in sorted(near):
+            if offset + life.size <= x.offset:
+                break
+            offset = max(offset, x.end)
+        place = Place("arena", offset, life.size, life.first, life.last)
+        placed.append(place)
         places[life.register] = place
         arena = max(arena, place.end)
     return Plan(places, arena, results)

@@ -1,6 +1,7 @@
 """CUDA's C run by the host: `RawModule` as CuPy has it, for the stand-in; what threads of a block share, they share in turns.
 
-Each thread of a block is a context of its own. It runs up to where all wait for all, and then the next one does.
+Each thread of a block is a context of its own. It runs up to where all wait for all, and then the next one does. Threads run in their
+order at one launch, and in reverse at the next. A kernel that lacks a wait is wrong at one of them.
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ TAIL = r"""
 static void run(void (*kernel)(void **), bool shares, unsigned blocks, unsigned threads, void **arguments) {
   static char *stacks = 0;
   if (!stacks) stacks = malloc((size_t)MOST * STACK);
+  static bool backwards = true;
+  backwards = !backwards;
   running = kernel; given = arguments; gridDim.x = blocks;
   for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++) {
     if (!shares) {
@@ -65,12 +68,14 @@ static void run(void (*kernel)(void **), bool shares, unsigned blocks, unsigned 
       makecontext(&inside[t], entry, 0);
     }
     for (unsigned left = threads; left;)
-      for (unsigned t = 0; t < threads; t++)
+      for (unsigned n = 0; n < threads; n++) {
+        unsigned t = backwards ? threads - 1 - n : n;
         if (!done[t]) {
           current = threadIdx.x = t;
           swapcontext(&outside, &inside[t]);
           left -= done[t];
         }
+      }
   }
 }
 """

@@ -63,7 +63,7 @@ def spaces(f, *args):
     """Return the index spaces of the kernels of a program, and the names of its other equations."""
     found = prepared(simplify(fg.make_expr(f)(*args)), Way.DEVICE)
     return [
-        p.kernel.space if isinstance(p, Fused) else p.name
+        getattr(p.kernel, "space", "a loop") if isinstance(p, Fused) else p.name
         for p in [equation.primitive for equation in found.equations]
     ]
 

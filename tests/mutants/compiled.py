@@ -22,6 +22,22 @@ MUTANTS = (
         ("tests/control/test_in_place_loops.py",),
     ),
     Mutant(
+        "threads-do-not-wait-to-write",
+        "fungrad/compile/emit/cuda_steps.py",
+        "busy = self.writing | (self.reading & memory)",
+        "busy = self.writing",
+        "in a loop of one launch, threads write over elements that others are yet to read",
+        ("tests/backends/test_device_loops.py",),
+    ),
+    Mutant(
+        "memory-of-carries-taken-again",
+        "fungrad/compile/emit/cuda_block.py",
+        "(target, self.copy(x) if x.memory in own else x)",
+        "(target, x)",
+        "in a loop of one launch, carries that change places overwrite each other",
+        ("tests/backends/test_device_loops.py",),
+    ),
+    Mutant(
         "index-one-beyond-is-proven",
         "fungrad/compile/kernels/bounds.py",
         "        return least is not None and most is not None and least >= 0 and most <= last\n",

@@ -38,30 +38,37 @@ MOST_PARTS = 512
 
 def cuda_text(kernel: Kernel, name: str) -> CudaText:
     """Return a kernel as CUDA's C, in functions whose names begin with `name`."""
-    reduces = any(node.operation in REDUCTIONS for node in kernel.nodes)
-    if not reduces and all(output.of_elements for output in kernel.outputs):
+    if _is_of_elements(kernel):
         return _Elements(kernel, name).written()
     form = _Rows(kernel, name)
     return _Parts(kernel, name).written() if form.is_parted else form.written()
+
+
+def _is_of_elements(kernel: Kernel) -> bool:
+    """Whether it has no rows: nothing is reduced, and all outputs are of elements."""
+    reduces = any(node.operation in REDUCTIONS for node in kernel.nodes)
+    return not reduces and all(output.of_elements for output in kernel.outputs)
 
 
 class _Elements(Form):
     """A thread computes elements one after the other, each by itself."""
 
     def written(self) -> CudaText:
+        blocks = min(-(-math.prod(self.kernel.space) // THREADS), BLOCKS)
+        self.from_place(f"blockIdx.x * ({self.index}){THREADS} + threadIdx.x", blocks * THREADS)
+        return CudaText(self.function(self.name, THREADS), (Launch(self.name, blocks, THREADS),), 0)
+
+    def from_place(self, first: str, step: int) -> None:
+        """Add the lines that compute every `step`-th element from a first one."""
         kernel = self.kernel
-        axes = merged(kernel, range(len(kernel.space)))
         size = math.prod(kernel.space)
-        blocks = min(-(-size // THREADS), BLOCKS)
-        first = f"blockIdx.x * ({self.index}){THREADS} + threadIdx.x"
-        self.begin(f"for ({self.index} i = {first}; i < {size}; i += {blocks * THREADS})")
-        self.counted("i", axes)
+        self.begin(f"for ({self.index} i = {first}; i < {size}; i += {step})")
+        self.counted("i", merged(kernel, range(len(kernel.space))))
         for number in sorted(nodes_needed(kernel)):
             self.compute(number)
         for k in range(len(kernel.outputs)):
             self.write(k)
         self.end()
-        return CudaText(self.function(self.name, THREADS), (Launch(self.name, blocks, THREADS),), 0)
 
 
 class _Rows(Form):
@@ -100,7 +107,13 @@ class _Rows(Form):
     def written(self) -> CudaText:
         blocks = -(-self.count // self.together)
         threads = self.sharing * self.together
-        self._place(f"blockIdx.x * ({self.index}){self.together} + which")
+        self._held()
+        self._whole(f"blockIdx.x * ({self.index}){self.together} + which")
+        return CudaText(self.function(self.name, threads), (Launch(self.name, blocks, threads),), 0)
+
+    def _whole(self, row: str) -> None:
+        """Add the lines that compute all of a row."""
+        self._place(row)
         for pass_ in passes(self.kernel):
             self.rows_needed(pass_.nodes)
             if pass_.sums or pass_.writes:
@@ -108,12 +121,14 @@ class _Rows(Form):
             for number in pass_.sums:
                 self.reduce(number)
         self._write_rows()
-        return CudaText(self.function(self.name, threads), (Launch(self.name, blocks, threads),), 0)
+
+    def _held(self) -> None:
+        """Declare memory for partial results of threads."""
+        if self.sharing > 1:
+            self.do(f"__shared__ double held[{self.sharing * self.together * self.words}];")
 
     def _place(self, row: str) -> None:
         """Begin with which row it is, and which of the threads that share it."""
-        if self.sharing > 1:
-            self.do(f"__shared__ double held[{self.sharing * self.together * self.words}];")
         self.do("const int thread = threadIdx.x;")
         if self.across:
             lane, which = f"thread / {self.together}", f"thread % {self.together}"
@@ -219,6 +234,7 @@ class _Parts(_Rows):
     def _of_parts(self, name: str, threads: int, pass_: Pass) -> str:
         """Return the function that reduces parts of rows."""
         size = -(-self.length // self.parts)
+        self._held()
         self._place(f"blockIdx.x / {self.parts} * ({self.index}){self.together} + which")
         self.do(f"const {self.index} part = blockIdx.x % {self.parts};")
         self.do(f"const {self.index} end = (part + 1) * {size};")
@@ -234,6 +250,7 @@ class _Parts(_Rows):
         """Return the function that reduces the results of parts."""
         self.here = {}
         self.across, self.sharing, self.together = False, SHARING, 1
+        self._held()
         self._place("blockIdx.x")
         for number in self.sums:
             wide = self._wide(number)
@@ -250,6 +267,40 @@ class _Parts(_Rows):
             self.rows_needed(pass_.nodes)
         self._write_rows()
         return self.function(name, SHARING, True)
+
+
+class _RowsInBlock(_Rows):
+    """One block computes all rows, and has memory for partial results."""
+
+    def __init__(self, kernel: Kernel, threads: int) -> None:
+        self.threads = threads
+        super().__init__(kernel, "")
+
+    def _threads(self) -> tuple[int, int]:
+        sharing = min(max(self.length // EACH, 1), max(self.threads // self.count, 1))
+        sharing = _power_of_two(sharing)
+        return sharing, self.threads // sharing
+
+    def all_rows(self) -> int:
+        """Add the lines for all rows; return the bytes that are held."""
+        self.begin(f"for ({self.index} first = 0; first < {self.count}; first += {self.together})")
+        self._whole("first + which")
+        self.end()
+        return 8 * self.threads * self.words if self.sharing > 1 else 0
+
+
+def lines_in_block(kernel: Kernel, threads: int) -> tuple[list[str], int]:
+    """Return the lines of a kernel that one block computes, and the bytes that it needs as `held`.
+
+    Its arrays are `a0`, `a1` and so on, and its outputs `o0`, `o1` and so on.
+    """
+    if _is_of_elements(kernel):
+        form = _Elements(kernel, "")
+        form.from_place("threadIdx.x", threads)
+        return form.lines, 0
+    rows = _RowsInBlock(kernel, threads)
+    held = rows.all_rows()
+    return rows.lines, held
 
 
 def _power_of_two(number: int) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.compile.emit.cuda_systems import FUNCTIONS
 from fungrad.compile.kernels.operations import COMPARISONS, F4, F8, HALF, PARTS, DType, Node
 
 _NAMES = {"b1": "bool", "f4": "float", "f8": "double", "f2": "half_bits", "c8": "complex64"}
@@ -188,7 +189,7 @@ def _helpers() -> list[tuple[str, str]]:
     helpers = [
         (name, _COMPLEX.format(name=c_type(z), part=c_type(part))) for name, z, part in constructors
     ]
-    for name, form in _FLOATS.items():
+    for name, form in (_FLOATS | FUNCTIONS).items():
         helpers += [
             (f"{name}_{c_type(t)}", form.format(t=c_type(t), f="f" * (t == F4))) for t in (F4, F8)
         ]

@@ -199,6 +199,10 @@ class Kernel(Block):
     def written(self, over: Mapping[int, int]) -> Kernel:
         return dataclasses.replace(self, over={**over}).check()
 
+    def with_operands(self, operands: Sequence[Access]) -> Kernel:
+        """Return the same that reads its operands where they lie otherwise."""
+        return dataclasses.replace(self, operands=tuple(operands))
+
     def _is_written_last(self, output: int) -> bool:
         wanted = self.outputs[output]
         late = self.stages[wanted.node] >= self.last_pass

@@ -20,6 +20,7 @@ from fungrad.primitives.contraction import DotGeneral
 from fungrad.primitives.joins import Stack
 from fungrad.primitives.shaping import Broadcast, ReduceSum
 from fungrad.primitives.slices import Slice
+from fungrad.primitives.stacks import OfMatrices
 from fungrad.primitives.ufunc import Elementwise
 
 UNROLLED = 1 << 11
@@ -31,7 +32,7 @@ AGAIN = 16
 def unrolled(expr: Expr) -> Expr:
     """Return `expr` with short loops written out, which kernels then span.
 
-    Loops that hold programs, have effects, or multiply matrices stay: products of many rounds may be one.
+    Loops that hold programs, have effects, or multiply or factor matrices stay: many rounds may be one launch.
     """
     loops = _Loops(expr)
     for primitive, inputs, outputs in loops.given():
@@ -111,7 +112,7 @@ class _Loops(Draft):
 
 def _keeps_a_loop(primitive: Primitive) -> bool:
     program = primitive.holds_programs or primitive.effect or primitive.is_collective
-    return program or isinstance(primitive, DotGeneral)
+    return program or isinstance(primitive, (DotGeneral, OfMatrices))
 
 
 def _row_of(shape: Shape, i: int) -> Slice:

@@ -13,6 +13,7 @@ from fungrad.compile.emit.cuda import cuda_text
 from fungrad.compile.emit.cuda_form import CudaText
 from fungrad.compile.emit.cuda_types import prelude
 from fungrad.compile.fallback import Elsewhere, Refused, Rerun, Unfit
+from fungrad.compile.kernels.fused import Block
 from fungrad.compile.kernels.kernel import Kernel
 from fungrad.compile.plan import Plan
 from fungrad.core.types import ArrayType
@@ -30,20 +31,31 @@ def available(xp: ModuleType) -> bool:
     return not xp.cuda.runtime.is_hip
 
 
-def texts_of(kernels: Sequence[Kernel]) -> tuple[str, list[CudaText]]:
+def _text(kernel: Block, name: str) -> CudaText:
+    """Return a kernel, or a routine, as CUDA's C."""
+    if isinstance(kernel, Kernel):
+        return cuda_text(kernel, name)
+    from fungrad.compile.emit.cuda_block import block_text
+    from fungrad.compile.kernels.routine import Routine
+
+    assert isinstance(kernel, Routine)
+    return block_text(kernel, name)
+
+
+def texts_of(kernels: Sequence[Block]) -> tuple[str, list[CudaText]]:
     """Return one text with all kernels, equal ones once, and which of its functions each kernel is."""
     named: dict[str, CudaText] = {}
     texts = []
     for kernel in kernels:
-        plain = cuda_text(kernel, "kernel").text
+        plain = _text(kernel, "kernel").text
         if plain not in named:
-            named[plain] = cuda_text(kernel, f"kernel{len(named)}")
+            named[plain] = _text(kernel, f"kernel{len(named)}")
         texts.append(named[plain])
     text = "\n".join([x.text for x in named.values()])
     return prelude(text) + text, texts
 
 
-def compile_kernels(xp: ModuleType, kernels: Sequence[Kernel]) -> list[Launched]:
+def compile_kernels(xp: ModuleType, kernels: Sequence[Block]) -> list[Launched]:
     """Return kernels that can be launched on arrays of the library `xp`."""
     text, texts = texts_of(kernels)
     module = xp.RawModule(code=text, options=OPTIONS)
@@ -53,7 +65,7 @@ def compile_kernels(xp: ModuleType, kernels: Sequence[Kernel]) -> list[Launched]
 class Launched:
     """A compiled kernel, and the functions that launch it."""
 
-    def __init__(self, xp: ModuleType, module: Any, kernel: Kernel, text: CudaText) -> None:
+    def __init__(self, xp: ModuleType, module: Any, kernel: Block, text: CudaText) -> None:
         self.xp = xp
         self.kernel = kernel
         self.text = text
@@ -109,7 +121,8 @@ class Launched:
             made.append(((self.text.scratch,), np.dtype(np.uint8)))
         new = iter(range(count, count + len(self.made)))
         places = [
-            kernel.over[k] if k in kernel.over else next(new) for k in range(len(kernel.outputs))
+            kernel.over[k] if k in kernel.over else next(new)
+            for k in range(len(kernel.output_types))
         ]
 
         def call(*operands: Any) -> Any:
