@@ -10,7 +10,7 @@ from fungrad.core import tree
 from fungrad.core.config import settings
 from fungrad.core.paths import difference, flatten_with_path, keystr, paths_of
 from fungrad.core.types import ArrayType, type_of
-from fungrad.lax.arguments import axis_of
+from fungrad.lax.checks import axis_of
 from fungrad.lax.glossary import public
 from fungrad.lax.operands import array_type_of
 from fungrad.programs.watching import look_at

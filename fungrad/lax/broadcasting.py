@@ -9,7 +9,7 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad.core.types import Shape, type_of
-from fungrad.lax.arguments import array_of, integers_of, no_such_option
+from fungrad.lax.checks import array_of, integers_of, no_such_option
 from fungrad.lax.glossary import public
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from fungrad.core import tree
 from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.types import is_number, kind_of
-from fungrad.lax.arguments import axis_of
+from fungrad.lax.checks import axis_of
 from fungrad.lax.glossary import public, public_like
 from fungrad.lax.named_axes import AxisName, Groups, across, axes_named, count_of, joined, traced
 from fungrad.primitives.collectives import AllGather, AxisIndex, PMax, PMin, PSum, Ranks

@@ -13,7 +13,7 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad.core.types import type_of
-from fungrad.lax.arguments import array_of, axes_of, no_such_option
+from fungrad.lax.checks import array_of, axes_of, no_such_option
 from fungrad.lax.glossary import public
 from fungrad.lax.places import positions_along
 from fungrad.primitives import contraction

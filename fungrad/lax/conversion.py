@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.types import kind_of, type_of
-from fungrad.lax.arguments import integer_of
 from fungrad.lax.arithmetic import elementwise, unary
+from fungrad.lax.checks import integer_of
 from fungrad.lax.glossary import public
 from fungrad.lax.operands import FLOAT, INEXACT, aligned, array_type_of, brought_to, own_result
 from fungrad.primitives import elementwise as e

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fungrad.lax.arguments import array_of, integer_of, no_such_option
+from fungrad.lax.checks import array_of, integer_of, no_such_option
 from fungrad.lax.conv_shapes import transposed_pads
 from fungrad.lax.glossary import public, public_like
 from fungrad.lax.spatial import (

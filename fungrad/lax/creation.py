@@ -10,7 +10,7 @@ import numpy as np
 import fungrad.numpy as fnp
 from fungrad.core.backend import namespace, target_of
 from fungrad.core.types import Shape, type_of
-from fungrad.lax.arguments import array_of, axis_of, integer_of, integers_of, no_such_option
+from fungrad.lax.checks import array_of, axis_of, integer_of, integers_of, no_such_option
 from fungrad.lax.glossary import public, public_like
 from fungrad.primitives import shaping
 

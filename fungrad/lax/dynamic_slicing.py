@@ -12,7 +12,7 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad.core.types import type_of
-from fungrad.lax.arguments import (
+from fungrad.lax.checks import (
     array_of,
     axis_of,
     check_same_dtypes,

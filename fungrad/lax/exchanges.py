@@ -9,7 +9,7 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad.core import tree
-from fungrad.lax.arguments import axis_of, integer_of
+from fungrad.lax.checks import axis_of, integer_of
 from fungrad.lax.collectives import axis_index, pmean, psum
 from fungrad.lax.glossary import public, public_like
 from fungrad.lax.named_axes import (

@@ -10,7 +10,7 @@ import numpy as np
 
 from fungrad.core import tree
 from fungrad.core.types import type_list, type_of
-from fungrad.lax.arguments import axes_of, no_such_option
+from fungrad.lax.checks import axes_of, no_such_option
 from fungrad.lax.glossary import public
 from fungrad.lax.monoids import IDENTITIES, closed, monoid_of
 from fungrad.lax.operands import ANY, aligned, array_type_of, brought_to

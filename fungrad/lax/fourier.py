@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fungrad.core.types import type_of
-from fungrad.lax.arguments import integers_of
+from fungrad.lax.checks import integers_of
 from fungrad.lax.glossary import public
 from fungrad.lax.operands import aligned, own_result
 from fungrad.numpy import fft as numpy_fft

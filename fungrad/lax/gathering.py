@@ -10,7 +10,7 @@ import numpy as np
 import fungrad.numpy as fnp
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_list, type_of
-from fungrad.lax.arguments import array_of, axes_of, integers_of
+from fungrad.lax.checks import array_of, axes_of, integers_of
 from fungrad.lax.glossary import public
 from fungrad.lax.places import Axes, GatherScatterMode, layout_of, windows_at
 from fungrad.numpy.at import default_fill

@@ -9,7 +9,7 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad.core.types import type_of
-from fungrad.lax.arguments import array_of, axis_of, check_same_dtypes, integers_of, number_of
+from fungrad.lax.checks import array_of, axis_of, check_same_dtypes, integers_of, number_of
 from fungrad.lax.glossary import public
 from fungrad.primitives.slices import Pad
 

@@ -16,7 +16,7 @@ import fungrad.numpy as fnp
 from fungrad.core.backend import namespace
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import Shape, type_of
-from fungrad.lax.arguments import array_of, axes_of
+from fungrad.lax.checks import array_of, axes_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.shaping import Broadcast, counting
 

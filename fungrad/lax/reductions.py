@@ -13,7 +13,7 @@ import numpy as np
 
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import is_half, type_of
-from fungrad.lax.arguments import axes_of, axis_of, no_such_option
+from fungrad.lax.checks import axes_of, axis_of, no_such_option
 from fungrad.lax.glossary import public
 from fungrad.lax.monoids import greatest, least
 from fungrad.lax.operands import ANY, BITS, FLOAT, NUMBER, ORDERED, aligned, brought_to, words_of

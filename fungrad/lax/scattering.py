@@ -10,7 +10,7 @@ import numpy as np
 import fungrad.numpy as fnp
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import Shape, type_of
-from fungrad.lax.arguments import array_of, check_same_dtypes, integers_of, number_of
+from fungrad.lax.checks import array_of, check_same_dtypes, integers_of, number_of
 from fungrad.lax.glossary import public, public_like
 from fungrad.lax.places import GatherScatterMode, Windows, layout_of, windows_at
 from fungrad.primitives.indexing import Gather, Scatter

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.types import type_of
-from fungrad.lax.arguments import array_of, axis_of, integer_of, integers_of
+from fungrad.lax.checks import array_of, axis_of, integer_of, integers_of
 from fungrad.lax.glossary import public
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.types import ArrayType, type_of
-from fungrad.lax.arguments import axis_of, integer_of
+from fungrad.lax.checks import axis_of, integer_of
 from fungrad.lax.glossary import public, public_like
 from fungrad.lax.operands import ANY, FLOAT, ORDERED, aligned, array_type_of, described
 from fungrad.primitives.elementwise import Cast

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fungrad.core.types import kind_of
-from fungrad.lax.arguments import array_of, check_same_dtypes, integers_of
+from fungrad.lax.checks import array_of, check_same_dtypes, integers_of
 from fungrad.lax.glossary import public
 from fungrad.primitives.convolution import fitting
 from fungrad.primitives.elementwise import Cast

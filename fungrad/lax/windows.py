@@ -12,7 +12,7 @@ from fungrad.core import tree
 from fungrad.core.primitive import Primitive
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, kind_of, type_list, type_of
-from fungrad.lax.arguments import array_of
+from fungrad.lax.checks import array_of
 from fungrad.lax.glossary import public, public_like
 from fungrad.lax.monoids import IDENTITIES, closed, greatest, least, monoid_of
 from fungrad.lax.operands import brought_to, own_result

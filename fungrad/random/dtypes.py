@@ -25,11 +25,6 @@ _KINDS = {
 }
 
 
-def unsigned(dtype: DType) -> DType:
-    """Return the dtype of unsigned integers of the same width."""
-    return np.dtype(f"u{dtype.itemsize}")
-
-
 def in_force(dtype: Any) -> DType:
     """Return a dtype, that of 32 bits for one of 64 where there are none."""
     given: DType = np.dtype(dtype)

@@ -8,7 +8,7 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad.core.types import Shape, kind_of, type_of
-from fungrad.primitives.bits import reinterpret
+from fungrad.primitives.bits import reinterpret, unsigned
 from fungrad.random import generators
 from fungrad.random.dtypes import (
     FLOAT,
@@ -22,7 +22,6 @@ from fungrad.random.dtypes import (
     not_here,
     parameter,
     shape_of,
-    unsigned,
 )
 from fungrad.random.fused import is_exact, multiply_add
 from fungrad.random.generators import How

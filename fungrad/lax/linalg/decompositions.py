@@ -9,7 +9,7 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad.core.types import type_of
-from fungrad.lax.arguments import array_of, no_such_option
+from fungrad.lax.checks import array_of, no_such_option
 from fungrad.lax.glossary import public, public_like
 from fungrad.lax.linalg.operands import arrays_of, check, matrices_of
 from fungrad.primitives.decompositions import Eig

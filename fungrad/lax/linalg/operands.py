@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.types import type_of
-from fungrad.lax.arguments import array_of
+from fungrad.lax.checks import array_of
 from fungrad.primitives.elementwise import Cast
 
 

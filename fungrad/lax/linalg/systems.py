@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import fungrad.numpy as fnp
-from fungrad.lax.arguments import no_such_option
+from fungrad.lax.checks import no_such_option
 from fungrad.lax.glossary import public
 from fungrad.lax.linalg.operands import arrays_of, check
 from fungrad.primitives.linalg import TriangularSolve
