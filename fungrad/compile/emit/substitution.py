@@ -112,6 +112,15 @@ def _by_vectors(to: Function, a: Triangle, right: Place) -> None:
                 to.put(right, value, row, j, lanes=m)
 
 
+def _along(to: Function, start: str, count: str, lanes: int) -> Iterator[tuple[str, int]]:
+    """Yield places from `start` on, of vectors and then of single numbers, with how many are there."""
+    whole = to.emit(f"udiv i64 {count}, {lanes}")
+    with to.loop(whole, some=False) as q:
+        yield to.offset([(start, 1), (q, lanes)]), lanes
+    with to.loop(count, to.offset([(whole, lanes)]), some=False) as k:
+        yield to.offset([(start, 1), (k, 1)]), 1
+
+
 def _by_rows(to: Function, a: Triangle, x: Place) -> None:
     """Subtract from each number the contributions of the solved ones."""
     dtype = x.type.dtype
@@ -119,18 +128,13 @@ def _by_rows(to: Function, a: Triangle, x: Place) -> None:
     with to.loop(a.place.type.shape[0]) as i:
         row = _counted(to, a, i)
         start = "0" if a.lower else to.emit(f"add i64 {row}, 1")
-        sums = Variable(to, dtype, lanes)
-        whole = to.emit(f"udiv i64 {i}, {lanes}")
-        with to.loop(whole, some=False) as q:
-            at = to.offset([(start, 1), (q, lanes)])
-            left, other = to.at(a.place, row, at, lanes=lanes), to.at(x, at, lanes=lanes)
-            sums.set(to.compute("fma", dtype, left, other, sums.get(), lanes=lanes))
-        total = Variable(to, dtype, first=to.across(Node("reduce_sum", dtype), sums.get(), lanes))
-        with to.loop(i, to.offset([(whole, lanes)]), some=False) as k:
-            at = to.offset([(start, 1), (k, 1)])
-            left, other = to.at(a.place, row, at), to.at(x, at)
-            total.set(to.compute("fma", dtype, left, other, total.get()))
-        value = to.compute("sub", dtype, to.at(x, row), total.get())
+        sums = {m: Variable(to, dtype, m) for m in (lanes, 1)}
+        for at, m in _along(to, start, i, lanes):
+            left, other = to.at(a.place, row, at, lanes=m), to.at(x, at, lanes=m)
+            sums[m].set(to.compute("fma", dtype, left, other, sums[m].get(), lanes=m))
+        vectors = to.across(Node("reduce_sum", dtype), sums[lanes].get(), lanes)
+        total = to.compute("add", dtype, vectors, sums[1].get())
+        value = to.compute("sub", dtype, to.at(x, row), total)
         if not a.unit:
             value = to.compute("div", dtype, value, to.at(a.place, row, row))
         to.put(x, value, row)
@@ -147,17 +151,8 @@ def _by_columns(to: Function, a: Triangle, x: Place) -> None:
             value = to.compute("div", dtype, value, to.at(a.place, row, row))
             to.put(x, value, row)
         start = to.emit(f"add i64 {row}, 1") if a.lower else "0"
-        left, factor = to.emit(f"sub i64 {n - 1}, {i}"), to.compute("neg", dtype, value)
-        whole = to.emit(f"udiv i64 {left}, {lanes}")
-        wide = to.spread(factor, dtype, lanes)
-        with to.loop(whole, some=False) as q:
-            _subtract(to, a, x, to.offset([(start, 1), (q, lanes)]), row, wide, lanes)
-        with to.loop(left, to.offset([(whole, lanes)]), some=False) as k:
-            _subtract(to, a, x, to.offset([(start, 1), (k, 1)]), row, factor, 1)
-
-
-def _subtract(
-    to: Function, a: Triangle, x: Place, at: str, column: str, factor: str, lanes: int
-) -> None:
-    left, before = to.at(a.place, at, column, lanes=lanes), to.at(x, at, lanes=lanes)
-    to.put(x, to.compute("fma", x.type.dtype, factor, left, before, lanes=lanes), at, lanes=lanes)
+        remaining, factor = to.emit(f"sub i64 {n - 1}, {i}"), to.compute("neg", dtype, value)
+        for at, m in _along(to, start, remaining, lanes):
+            left, before = to.at(a.place, at, row, lanes=m), to.at(x, at, lanes=m)
+            wide = to.spread(factor, dtype, m)
+            to.put(x, to.compute("fma", dtype, wide, left, before, lanes=m), at, lanes=m)
