@@ -18,7 +18,9 @@ from fungrad.reading.forms import form
 from fungrad.reading.lists import Growth, packed
 from fungrad.reading.opened import closed, made_now, note_made, opened
 from fungrad.reading.outside import Body, Outside, change, recorded, unconditional
+from fungrad.reading.partial import Maybe, Pattern, aligned, certain_or_not, fitted, pattern_of
 from fungrad.reading.raising import check_not_raising
+from fungrad.reading.reasons import Uneven
 from fungrad.reading.registry import UNBOUND
 from fungrad.reading.sites import NotRecorded, Site
 from fungrad.reading.strict import EXIT, body_level, leave_to_outer, traced_once
@@ -31,6 +33,7 @@ __all__ = [
     "branch",
     "choice",
     "choose_between",
+    "element",
     "together",
     "within_body",
 ]
@@ -65,14 +68,15 @@ def _recorded(site: Site, test: Any, variables: dict[str, Any], outside: Outside
         raise NotRecorded("it writes to an array of an object, which it assigns anew")
     made = (site, filled, known, wanted, outside, growth)
     ways = [_Way(part, *made) for part in ("then", "else")]
-    arrays, leaves = choose_between(test, ways[0], ways[1], filled.arrays)
+    arrays, leaves = _chosen_ways(test, ways, filled.arrays)
     if ways[0].kind != ways[1].kind:  # one of them leaves the loop
         for way in ways:
             way.kind_is_result = True
-        arrays, leaves = choose_between(test, ways[0], ways[1], filled.arrays)
+        arrays, leaves = _chosen_ways(test, ways, filled.arrays)
     ended = together(ways[0].end, ways[1].end, leaves)
     kind, value, results, appended = closed(ended, note_made)
     growth.check_owned()
+    growth.check_certain(appended)
     last = results[len(wanted) :]
     del results[len(wanted) :]
     new = dict(zip(wanted, results, strict=True))
@@ -89,6 +93,33 @@ def _recorded(site: Site, test: Any, variables: dict[str, Any], outside: Outside
     if site.leaves:
         return EXIT(kind if ways[0].kind_is_result else ways[0].kind, value, {**variables, **new})
     return tuple([new.get(name, known.get(name, UNBOUND)) for name in site.assigned])
+
+
+def _chosen_ways(test: Any, ways: Sequence[_Way], arrays: Sequence[Any]) -> Any:
+    """Return the arrays and the other results of one of two ways.
+
+    Raises
+    ------
+    Uneven
+        If they append other elements to lists.
+    """
+    try:
+        made = choose_between(test, ways[0], ways[1], arrays)
+    except TypeError:
+        _check_even(ways)
+        raise
+    _check_even(ways)
+    return made
+
+
+def _check_even(ways: Sequence[_Way]) -> None:
+    first, second = [way.patterns for way in ways]
+    for x, y in zip(first, second, strict=False):  # one may have come to no end
+        same = len(x) == len(y) and all(
+            a.certain is b.certain and a.is_like(b) for a, b in zip(x, y, strict=True)
+        )
+        if not same:
+            raise Uneven([aligned(a, b) for a, b in zip(first, second, strict=True)])
 
 
 class _Way:
@@ -111,6 +142,7 @@ class _Way:
         self.kind_is_result = False
         self.kind: Any = None
         self.end: Any = None
+        self.patterns: list[tuple[Pattern, ...]] = []
         self.__name__ = f"the `{part}`"
 
     def __call__(self, arrays: Sequence[Any]) -> Any:
@@ -127,8 +159,12 @@ class _Way:
             last = body.values()
             value = opened(value, made_now)
             appended = [x.items() for x in body.lists]
+            if self._outside.patterns is not None:
+                pairs = zip(appended, self._outside.patterns, strict=True)
+                appended = [fitted(items, patterns) for items, patterns in pairs]
             for x in (y for items in appended for y in items):  # it is not seen elsewhere
                 packed(x, self._site, after, [*zip(slots, last, strict=True)], arrays)
+        self.patterns = [tuple(map(pattern_of, items)) for items in appended]
         results = []
         for name in self._wanted:
             x = after.get(name, UNBOUND)
@@ -173,7 +209,7 @@ def together(first: Any, second: Any, leaves: Sequence[Any]) -> Any:
 def choose_between(test: Any, x: Way, y: Way, arrays: Sequence[Any]) -> Any:
     """Return the result of one of two functions of arrays."""
     which = Cast(np.dtype(np.int64))(logical_not(Cast(np.dtype(bool))(test)))
-    return choose("if", which, ("the `if`", "the `else`"), (x, y), (list(arrays),))
+    return choose("if", which, ("the `if`", "the `else`"), (x, y), (list(arrays),), weak=True)
 
 
 def attempt(site: Site, test: Any, x: Callable[[], Any], y: Callable[[], Any]) -> Any:
@@ -198,6 +234,21 @@ def choice(test: Any, x: Callable[[], Any], y: Callable[[], Any]) -> Any:
         except NOT_TRACEABLE as error:
             forgive(error)
     return x() if test else y()
+
+
+def element(test: Any, x: Callable[[], Any]) -> Maybe:
+    """Return the element ``x()``, which is there only if `test`, which has no value, is true."""
+    if test.shape or test.dtype.kind == "c":
+        raise NotRecorded("the condition of an element is no number")
+
+    def there() -> Any:
+        made = certain_or_not(x(), False)
+        patterns.append(pattern_of(made))
+        return made
+
+    patterns: list[Pattern] = []
+    made: Maybe = _chosen(test, there, lambda: patterns[-1].nothing())
+    return made
 
 
 def _chosen(test: Any, x: Callable[[], Any], y: Callable[[], Any]) -> Any:

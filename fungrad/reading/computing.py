@@ -112,7 +112,9 @@ def check_strict(body: list[ast.stmt], whole: bool = False) -> None:
     for statement in body:
         for each in walk(statement):
             if isinstance(each, REFUSED) and not _sets_warnings(each):
-                raise NotRecorded(f"there is a `{type(each).__name__.lower()}` in it")
+                raise NotRecorded(
+                    f"there is a `{type(each).__name__.lower().removesuffix('ete')}` in it"
+                )
             if isinstance(each, ast.Name) and each.id in refused:
                 raise NotRecorded(f"it uses {each.id}")
 

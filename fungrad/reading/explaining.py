@@ -13,6 +13,7 @@ import numpy as np
 from fungrad.core.answers import Question
 from fungrad.core.frames import users_frame
 from fungrad.core.recorder import SeenAs
+from fungrad.core.tracer import Tracer
 from fungrad.reading.functions import AS_WRITTEN, IS_READ, Reading, is_left_alone
 from fungrad.reading.hooks import LEAST
 from fungrad.reading.leaving import WHY, why_not_read
@@ -127,6 +128,12 @@ class Noted:
         """Note a `for` whose number of rounds Python asks for."""
         self._note(_place(site), "Python's value", _GUARDED)
 
+    def named(self, site: Site, value: Any, text: str) -> None:
+        """Note the meaning of a value that has just been asked for at a loop."""
+        asked = self.asked.get(_place(site), [])
+        if asked and asked[-1].value == value:
+            asked[-1] = asked[-1]._replace(text=text)
+
     def loop(self, site: Site, over: Any, recorded: bool, failures: int, unrolled: int = 0) -> None:
         """Note the fate of a loop; `over` is the iterable of a `for`, None of a `while`.
 
@@ -170,7 +177,7 @@ def _failed(site: Site, failures: int) -> str:
 def _not_tried(site: Site, over: Any, count: int | None) -> str:
     if count is not None and count < LEAST:
         return "few iterations"
-    if type(over) not in (range, list, tuple, np.ndarray, Rows) and count is None:
+    if type(over) not in (range, list, tuple, np.ndarray, Rows, Tracer):
         return f"it goes over an object of type {type(over).__name__}"
     from fungrad.reading.loops import LEAST_WORK
 

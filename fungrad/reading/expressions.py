@@ -7,9 +7,10 @@ from typing import Any
 
 from fungrad.reading.nodes import Visitor, children, copied, walk
 from fungrad.reading.registry import HOOKS
-from fungrad.reading.sites import Origin, Site
+from fungrad.reading.sites import Origin, Site, is_absent
 
 __all__ = [
+    "BROKEN",
     "RESULT",
     "ROUND",
     "ROWS",
@@ -21,7 +22,7 @@ __all__ = [
     "name",
 ]
 
-TEST, RESULT, ROWS, ROUND = ".test", ".result", ".rows", ".round"
+TEST, RESULT, ROWS, ROUND, BROKEN = ".test", ".result", ".rows", ".round", ".broken"
 """Variables of a function that was read; no name of the user's begins like that."""
 
 
@@ -126,6 +127,9 @@ class Expressions(Visitor):
         return result
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
+        if is_absent(node.orelse):
+            self.generic_visit(node)
+            return self.hook("kept", node.test, ast.Lambda(no_arguments(), node.body), at=node)
         binds = any(
             isinstance(x, ast.NamedExpr | ast.Yield | ast.YieldFrom | ast.Await) for x in walk(node)
         )

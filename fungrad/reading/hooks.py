@@ -105,6 +105,17 @@ def attempt(site: Site, test: Any, x: Callable[[], Any], y: Callable[[], Any]) -
     return outcome
 
 
+def kept(test: Any, x: Callable[[], Any]) -> Any:
+    """Return the element ``x()`` of a comprehension, which it has only if `test` is true."""
+    if not is_symbolic(test):
+        if not test:
+            raise NotRecorded("its condition is known, and leaves an element out")
+        return x()
+    from fungrad.reading.branches import element
+
+    return element(test, x)
+
+
 def is_truth(x: Any, constant: bool, negated: bool) -> Any:
     """Return ``x is constant`` or ``x is not constant``; a traced truth value is compared by value."""
     if type(x) is not Tracer or not _is_truth_value(x):
@@ -311,6 +322,7 @@ HOOKS |= {
     "negated": negated,
     "again": again,
     "is_rest": is_rest,
+    "kept": kept,
     "made": outside.made,
     "numbers": numbers,
     "of_special": strict.of_special,

@@ -8,13 +8,15 @@ from typing import Any
 
 from fungrad.core import tree
 from fungrad.core.tracer import Tracer, new_tracer
-from fungrad.core.types import is_array
+from fungrad.core.types import is_array, type_of
 from fungrad.numpy.views import created, is_scalar
 from fungrad.numpy.whole import whole_of
 from fungrad.primitives.joins import Stack
 from fungrad.primitives.slices import index_axis
 from fungrad.reading.filling import filled_attributes
-from fungrad.reading.outside import Growing, Grows, holders, open_body, root_of
+from fungrad.reading.outside import Growing, holders, open_body, root_of
+from fungrad.reading.partial import Maybe, kept_rows
+from fungrad.reading.reasons import Grows
 from fungrad.reading.sites import NotRecorded, Site
 from fungrad.reading.slots import Slot
 from fungrad.reading.strict import body_level
@@ -68,17 +70,45 @@ class Growth:
             for slot, i in self._held:
                 slot.put(self.lists[i])
 
-    def append(self, rows: Mapping[tuple[int, int], Sequence[Any]], count: int) -> None:
-        """Append the elements of all rounds, given by the list and the place in a round."""
+    def elements(
+        self,
+        site: Site,
+        forms: Mapping[tuple[int, int], Packed],
+        stacked: Mapping[Any, Any],
+        count: int,
+    ) -> list[list[Any]]:
+        """Return the elements of all rounds, by list; leaves are given by list and place in a round."""
+        made = []
         for i, x in enumerate(self.lists):
-            columns = [rows[key] for key in sorted(rows) if key[0] == i]
-            x.extend([column[k] for k in range(count) for column in columns])
+            found = [(forms[key], stacked[key]) for key in sorted(forms) if key[0] == i]
+            if type(x) is list and any(form.kind is Maybe for form, _ in found):
+                made.append(kept_rows(site, found, count))
+                continue
+            columns = [form.rows(leaves, count) for form, leaves in found]
+            made.append([column[k] for k in range(count) for column in columns])
+        return made
+
+    def append(self, elements: Sequence[Sequence[Any]]) -> None:
+        """Append elements to each list."""
+        for x, more in zip(self.lists, elements, strict=True):
+            x.extend(more)
+
+    def check_certain(self, elements: Sequence[Sequence[Any]]) -> None:
+        """Raise `NotRecorded` if a list gets elements on some ways only that no loop around appends to."""
+        for x, more in zip(self.lists, elements, strict=True):
+            if type(x) is not Growing and any(type(y) is Maybe for y in more):
+                raise NotRecorded(
+                    "it appends to a list on one way only, and Python runs the loop around it, if there is one"
+                )
 
     def check_owned(self) -> None:
         """Raise `Grows` if the body around has not been told that it appends to these lists."""
         body = open_body.get()
+        if body is None:
+            return
         for x in self.lists:
-            if body is not None and type(x) is list and not body.is_made(x):
+            is_list = type(x) is list
+            if not (body.is_made(x) if is_list else any(x is y for y in body.lists)):
                 raise Grows("it appends to a list from outside of it", x)
 
 
@@ -97,6 +127,10 @@ class Packed:
         self.length: int | None = None
         self.is_fresh = False  # whether the array is made here, of numbers
         self.leaves: list[Any]
+        if self.kind is Maybe:
+            self.parts = [Packed(value.value)]
+            self.leaves = [*self.parts[0].leaves, value.present]
+            return
         if self.kind in (list, tuple):
             whole = whole_of(value) if value else None
             whole = _stacked(value) if value and whole is None else whole
@@ -109,10 +143,17 @@ class Packed:
         if not is_array(value) or (
             type(value) is not Tracer and type(value) not in (float, complex)
         ):
-            raise NotRecorded(f"it appends a {self.kind.__name__} to a list")
+            raise NotRecorded(f"it appends {_named(self.kind)} to a list")
         if type(value) is Tracer and value._type.weak and value._type.dtype.kind in "biu":
             raise NotRecorded("it appends one of Python's whole numbers to a list")
         self.leaves = [value]
+
+    @property
+    def key(self) -> Any:
+        """The type of a value: values of one type can be rows of one array."""
+        if self.parts is not None:
+            return self.kind, tuple([x.key for x in self.parts])
+        return self.kind, self.length, type_of(self.leaves[0])
 
     def arrays(self) -> list[Any]:
         """Return the user's arrays among the leaves."""
@@ -129,11 +170,19 @@ class Packed:
             if self.length is None:
                 return of_round
             return [self.kind([_element(x, i) for i in range(self.length)]) for x in of_round]
+        if self.kind is Maybe:
+            values = self.parts[0].rows(stacked[:-1], count)
+            return [Maybe(x, index_axis(stacked[-1], 0, i)) for i, x in enumerate(values)]
         columns, start = [], 0
         for part in self.parts:
             columns.append(part.rows(stacked[start : start + len(part.leaves)], count))
             start += len(part.leaves)
         return [self.kind([column[i] for column in columns]) for i in range(count)]
+
+
+def _named(kind: type) -> str:
+    article = "an" if kind.__name__[:1] in "aeiou" else "a"
+    return f"{article} {kind.__name__}"
 
 
 def _is_number(x: Any) -> bool:

@@ -12,7 +12,8 @@ from fungrad.core.errors import ConcretizationError
 from fungrad.core.expr import Expr
 from fungrad.core.reading import tell
 from fungrad.core.tracer import Tracer, innermost_trace
-from fungrad.primitives.elementwise import Cast
+from fungrad.core.types import type_of
+from fungrad.primitives.elementwise import Cast, logical_not
 from fungrad.programs.closing import NotTraced
 from fungrad.programs.loops.carry import leaves_of
 from fungrad.programs.loops.recorded import recorded_loop, recorded_while
@@ -29,10 +30,13 @@ from fungrad.reading.outside import (
     recorded,
 )
 from fungrad.reading.over import RowsOf, rows_of
+from fungrad.reading.partial import Maybe, check_room, kept_rows, zero
+from fungrad.reading.reasons import Shorter
 from fungrad.reading.rounds import Rounds
 from fungrad.reading.rows import Rest
 from fungrad.reading.sites import ROW, NotAtFirst, NotRecorded, Site
 from fungrad.reading.strict import leave_to_outer, traced_once
+from fungrad.reading.symbols import is_symbolic
 from fungrad.reading.variables import without_hidden
 from fungrad.reading.whole import check_whole_numbers, whole_bounds
 
@@ -59,6 +63,8 @@ def loop(site: Site, over: Any, variables: dict[str, Any]) -> Any:
             known = {name: variables[name] for name in site.names if name in variables}
             with traced_once(site.key):
                 return recorded(site, known, lambda x: _Ranged(site, rows, known, x).outcome())
+        if site.is_shorter and rows is not None and not _is_symbolic(rows, variables):
+            return None
         if rows is None or rows.count * site.work < LEAST_WORK or rows.count < LEAST_ROUNDS:
             return None
         known = {name: variables[name] for name in site.names if name in variables}
@@ -69,10 +75,13 @@ def loop(site: Site, over: Any, variables: dict[str, Any]) -> Any:
             return None
         with traced_once(site.key):
             made = recorded(site, known, lambda x: _Rows(site, rows, known, x).outcome())
-        site.is_late = rest
+        site.is_late, site.peels = rest, False
         return made
     except NOT_TRACEABLE as reason:
         leave_to_outer(reason)
+        if isinstance(reason, Shorter):
+            site.is_shorter = True
+            return None
         site.peels = not rest and isinstance(reason, NotAtFirst | TypeError)
         if not site.peels:
             site.note(reason)
@@ -113,6 +122,12 @@ def _is_forward() -> bool:
             return False
         trace = trace.outer
     return True
+
+
+def _is_symbolic(rows: RowsOf, variables: Mapping[str, Any]) -> bool:
+    """Whether something that a loop goes over or uses has no value."""
+    held = {**variables, ".rows": rows.arrays}
+    return any(is_symbolic(x) for _, _, x in holders(held))
 
 
 def _hold_tracer(variables: Mapping[str, Any]) -> bool:
@@ -169,12 +184,21 @@ def _note_repeats() -> None:
 
 
 class _For(Rounds):
-    """A `for` that is being recorded."""
+    """A `for` that is being recorded.
+
+    Attributes
+    ----------
+    first
+        The values that the first row gives names of the loop that are handed on: others are known after the last round.
+    """
+
+    first: Mapping[str, Any] = {}
 
     def __init__(self, site: Site, known: dict[str, Any], outside: Outside) -> None:
-        super().__init__(site, known, outside, (ROW,))
+        free = site.targets - self.first.keys()
+        super().__init__(site, {**known, **self.first}, outside, (ROW,), free)
         self.label = f"the `for` in line {site.line}"
-        self.targets = [x for x in self.wanted if x in site.targets]
+        self.targets = [x for x in self.wanted if x in free]
 
     def counted(self) -> Mapping[str, int]:
         """The variables that each round adds a whole number to: they are known in each round, and afterwards."""
@@ -187,34 +211,48 @@ class _For(Rounds):
 
     def ended(self, outcome: Any, count: Any) -> Any:
         """Return the values that the variables have after the last round, of so many."""
-        after, arrays, *_ = outcome
+        after, arrays, *flags = outcome
+        broken = [self._broken(x) for x in flags if self.site.has_else]
         result = self.results(after, count)
         result |= {x: self.known[x] + count * step for x, step in self.counted().items()}
         if self.targets:
             result |= {x: y for x, y in self.last().items() if x in self.targets}
         self.assign(after, arrays, count)  # last: nothing may fail after it
-        return self.taken(result)
+        return (*self.taken(result), *broken)
+
+    def _broken(self, flag: Any) -> bool:
+        """Return whether the loop was broken; it is asked for."""
+        broken = bool(flag)
+        tell("named", self.site, broken, "whether it breaks")
+        return broken
 
     def last(self) -> dict[str, Any]:
         """Return the values that the last row gives the names of the loop."""
         raise NotImplementedError
 
-    def one(self, carried: Any, k: Any, row: Any) -> tuple[Any, ...]:
-        """Return the carry after the round `k`, which is given a row."""
+    def one(self, carried: Any, k: Any, row: Any) -> Any:
+        """Return the carry after the round `k`, given a row, and the leaves of appended elements."""
         values, arrays, *broken = carried
         counts = {x: WHOLE(k) * by + self.known[x] for x, by in self.counted().items()}
         if not broken:
             after, written, _ = self.round(values, arrays, row, **counts)
-            return after, written
+            return (after, written), self._appended()
 
         def leave(given: Any) -> Any:
-            return values, list(given), True
+            nothing = {x: [zero(type_of(y)) for y in z.leaves] for x, z in self.packed.items()}
+            return (values, list(given), True), nothing
 
         def go_on(given: Any) -> Any:
             after, written, kind = self.round(values, given, row, **counts)
-            return after, written, kind == 1
+            return (after, written, kind == 1), self._appended()
 
-        return tuple(choose_between(broken[0], leave, go_on, list(arrays)))
+        goes_on = logical_not(
+            BOOL(broken[0])
+        )  # the first way tells what the other one is to append
+        return choose_between(goes_on, go_on, leave, list(arrays))
+
+    def _appended(self) -> dict[tuple[int, int], list[Any]]:
+        return {x: form.leaves for x, form in self.packed.items()}
 
 
 class _Rows(_For):
@@ -223,14 +261,15 @@ class _Rows(_For):
     def __init__(self, site: Site, rows: RowsOf, known: dict[str, Any], outside: Outside) -> None:
         self.rows = rows
         self.swaps = not site.breaks
+        if site.breaks:
+            read = site.targets - site.temporary
+            self.first = {x: y for x, y in site.unpacked(rows.first()).items() if x in read}
         super().__init__(site, known, outside)
         self.filled.check_unseen(rows.sources)
         if not site.filled.isdisjoint(site.targets) and any(x.ndim > 1 for x in rows.arrays):
             raise NotRecorded("it writes to the rows that it goes over")
-        if self.targets and site.breaks:
-            raise NotRecorded(f"{self.targets[0]} is read after a loop that may break")
-        if outside.lists and site.breaks:
-            raise NotRecorded("it appends to a list, and may break")
+        if outside.lists and site.breaks and not _is_symbolic(rows, known):
+            raise Shorter("it appends to a list, and breaks after a known number of iterations")
 
     def outcome(self) -> Any:
         """Record the loop; return the values that the variables have after it."""
@@ -241,25 +280,29 @@ class _Rows(_For):
         if isinstance(outcome, NotTraced):
             raise outcome.error
         carried, stacked = outcome
-        found = {x: form.rows(stacked[x], count) for x, form in self.packed.items()}
+        if self.site.is_list:
+            form, leaves = self.packed[0, 0], stacked[0, 0]
+            if form.kind is Maybe:
+                return kept_rows(self.site, [(form, leaves)], count)
+            return form.rows(leaves, count)
+        elements = self.growth.elements(self.site, self.packed, stacked, count)
         self.growth.check_owned()
         made = self.ended(carried, count)
-        if self.site.is_list:
-            return found[0, 0]
-        self.growth.append(found, count)
+        self.growth.append(elements)
         return made
 
     def last(self) -> dict[str, Any]:
         return self.site.unpacked(self.rows.last())
 
     def _step(self, carried: Any, xs: Any) -> tuple[Any, Any]:
-        """Return the carry after a round, and no row."""
+        """Return the carry after a round, and the leaves of appended elements."""
         arrays = self.rows.arrays
         with bounded(*[(x, whole_bounds(y)) for x, y in zip(xs, arrays, strict=False)]):
-            carry = self.one(carried, xs[-1], self.rows.row(xs[: len(arrays)]))
+            made: tuple[Any, Any] = self.one(carried, xs[-1], self.rows.row(xs[: len(arrays)]))
             if not self.site.breaks:
                 check_rows(innermost_trace())
-        return carry, {x: form.leaves for x, form in self.packed.items()}
+        check_room(self.packed, self.rows.count)
+        return made
 
 
 class _Ranged(_For):
@@ -275,7 +318,8 @@ class _Ranged(_For):
 
     def outcome(self) -> Any:
         """Record the loop; return the values that the variables have after it."""
-        outcome = recorded_span(self.label, self.span, self.one, self.begun())
+        step = lambda *state: tuple(self.one(*state)[0])
+        outcome = recorded_span(self.label, self.span, step, self.begun())
         if isinstance(outcome, NotTraced):
             raise outcome.error
         made = self.ended(outcome, self.span.count)

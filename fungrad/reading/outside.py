@@ -15,13 +15,22 @@ from typing import Any
 
 from fungrad.core.state import holding, state_variable
 from fungrad.core.tracer import Tracer
-from fungrad.reading.sites import NotRecorded, Site
+from fungrad.reading.reasons import (
+    Assigns,
+    Grows,
+    Looks,
+    NotRecorded,
+    NotYet,
+    Rebinds,
+    Uneven,
+    WritesTo,
+)
+from fungrad.reading.sites import Site
 from fungrad.reading.slots import SEQUENCES, Slot, content_of, put_back
 
 __all__ = [
     "Body",
     "Outside",
-    "Rebinds",
     "holders",
     "open_body",
     "recorded",
@@ -31,38 +40,6 @@ __all__ = [
 
 TRIALS = 12
 """Most times that an attempt begins again."""
-
-
-class NotYet(NotRecorded):
-    """A body changes something from outside that is to be handed in and out: the attempt begins again."""
-
-
-class WritesTo(NotYet):
-    """A loop or branch writes to an array from outside, by a function that it calls or an object."""
-
-    def __init__(self, message: str, array: Any) -> None:
-        super().__init__(message)
-        self.array = array
-
-
-class Assigns(NotYet):
-    """A loop or branch assigns attributes of objects, or elements of lists and dicts."""
-
-    def __init__(self, slots: Sequence[Slot]) -> None:
-        super().__init__(f"it assigns {', '.join(x.shown for x in slots)}")
-        self.slots = slots
-
-
-class Grows(NotYet):
-    """A loop appends to a list from outside."""
-
-    def __init__(self, message: str, items: Any) -> None:
-        super().__init__(message)
-        self.items = items
-
-
-class Looks(Grows):
-    """A loop looks at a list from outside to which it appends."""
 
 
 class Body:
@@ -149,7 +126,10 @@ class Body:
         for owner, before in self._before.values():
             after = content_of(owner) or {}
             if type(owner) in SEQUENCES and len(before) != len(after):
-                raise NotRecorded(f"it changes the length of a {type(owner).__name__}")
+                kind = type(owner).__name__
+                raise NotRecorded(
+                    f"it changes the length of a {kind} that it reads; keep what it reads in variables"
+                )
             if not before.keys() <= after.keys():
                 raise NotRecorded("it deletes an attribute or element")
             for name, value in after.items():
@@ -281,6 +261,8 @@ class Outside:
         Lists that it appends to.
     whole
         Lists that it appends to and looks at.
+    patterns
+        The patterns of the elements that both ways of a branch append, by list; None if they append alike.
     rebound
         The variables whose arrays it leaves as they are, and which it gives others that it writes to.
     """
@@ -292,6 +274,7 @@ class Outside:
         self.slots: list[Slot] = []
         self.lists: list[Any] = []
         self.whole: list[Any] = []
+        self.patterns: Sequence[Any] | None = None
         self.rebound: frozenset[str] = frozenset()
 
     def take(self, other: Outside) -> None:
@@ -303,7 +286,15 @@ class Outside:
         self.arrays = [x for x in (slot.get() for slot in self.filled) if type(x) is Tracer]
         self.lists = [x for x in other.lists if id(x) in found]
         self.whole = [x for x in other.whole if id(x) in found]
+        self.patterns = other.patterns if len(self.lists) == len(other.lists) else None
         self.rebound = other.rebound
+
+    def expect(self, site: Site) -> None:
+        """Take the lists that attempts in earlier calls of the function have found, by the names of variables."""
+        found = [y for x, y in self.variables.items() if x in site.grown]
+        self.lists = [*{id(x): x for x in found if type(x) in (list, Growing)}.values()]
+        if site.patterns is not None and len(site.patterns) == len(self.lists):
+            self.patterns = site.patterns
 
     def learn(self, site: Site, reason: NotYet) -> bool:
         """Take up the reason for which an attempt has ended; return whether another may succeed."""
@@ -316,7 +307,13 @@ class Outside:
             more_names = reason.names - self.rebound
             self.rebound |= reason.names
             return bool(more_names)
+        if isinstance(reason, Uneven):
+            before, self.patterns = self.patterns, reason.patterns
+            site.patterns = self.patterns
+            return before != self.patterns
         if isinstance(reason, Grows):
+            self.patterns = None
+            site.grown |= {x for x, y in self.variables.items() if y is reason.items}
             return self._learn_list(reason)
         return isinstance(reason, WritesTo) and self._learn_array(site, reason.array)
 
@@ -346,14 +343,6 @@ class Outside:
         return False
 
 
-class Rebinds(NotYet):
-    """A loop gives variables new arrays, which it writes to, and does not write to those it was given."""
-
-    def __init__(self, names: frozenset[str]) -> None:
-        super().__init__(f"it writes to {', '.join(sorted(names))}, assigned anew")
-        self.names = names
-
-
 def recorded(site: Site, variables: Mapping[str, Any], record: Callable[[Outside], Any]) -> Any:
     """Return the result of `record`, begun again when a body turns out to change something else.
 
@@ -366,6 +355,8 @@ def recorded(site: Site, variables: Mapping[str, Any], record: Callable[[Outside
     outside = Outside(variables)
     if site.key in known:
         outside.take(known[site.key])
+    else:
+        outside.expect(site)
     for _ in range(TRIALS):
         try:
             result = record(outside)

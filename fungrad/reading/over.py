@@ -53,6 +53,10 @@ class RowsOf:
         self.sources = sources
         self.traced = any(type(x) is Tracer for x in arrays)
 
+    def first(self) -> Any:
+        """Return the user's variable in the first round."""
+        return self.row([x[0] for x in self.arrays])
+
 
 def rows_of(over: Any, first: int = 0) -> RowsOf | None:
     """Return the rows that a loop goes over, from the `first` on; None if no program can go over them."""

@@ -10,7 +10,9 @@ from fungrad.reading.branches import within_body
 from fungrad.reading.forms import form
 from fungrad.reading.lists import Growth, Packed, packed
 from fungrad.reading.opened import closed, made_now, note_made, opened
-from fungrad.reading.outside import Body, Growing, Outside, Rebinds, WritesTo, change
+from fungrad.reading.outside import Body, Growing, Outside, change
+from fungrad.reading.partial import certain_or_not
+from fungrad.reading.reasons import Rebinds, WritesTo
 from fungrad.reading.registry import UNBOUND
 from fungrad.reading.sites import ELEMENT, NotAtFirst, NotRecorded, Site
 from fungrad.reading.variables import Filled, is_dynamic, own_copy
@@ -25,18 +27,28 @@ class Rounds:
     """Whether variables may exchange the arrays that they stand for: the number of rounds is known."""
 
     def __init__(
-        self, site: Site, known: dict[str, Any], outside: Outside, row: Sequence[str] = ()
+        self,
+        site: Site,
+        known: dict[str, Any],
+        outside: Outside,
+        row: Sequence[str] = (),
+        free: frozenset[str] = frozenset(),
     ) -> None:
         self.site, self.known = site, known
         self.filled = Filled(site, known, outside)
         self.names = tuple([x for x in site.names if x in known])
         self.form = form(site, "body", (*row, *self.names))
         self.wanted = [x for x in site.assigned if x not in site.temporary]
-        lacking = [x for x in self.wanted if x not in known and x not in site.targets]
+        lacking = [x for x in self.wanted if x not in known and x not in free]
         lacking += [x.shown for x in outside.slots if not x.exists()]
+        shared = [x for x in self.wanted if x in site.placed.shared]
+        if shared:
+            raise NotRecorded(
+                f"it assigns {shared[0]}, a variable of the module or of a function around"
+            )
         if lacking:
             raise NotAtFirst(f"{lacking[0]} has no value before the first iteration")
-        carried = [x for x in self.wanted if x not in site.targets and x not in self.counted()]
+        carried = [x for x in self.wanted if x not in free and x not in self.counted()]
         begun = {x: opened(known[x]) for x in carried}
         self.changing = [x for x in carried if is_dynamic(begun[x])]
         self.static = [x for x in carried if x not in self.changing]
@@ -136,7 +148,9 @@ class Rounds:
                 raise WritesTo("it exchanges an array that it writes to for another", other)
         names = {x for x in self.changing if self.filled.names.get(x) in anew}
         if any(self.filled.is_written(i, arrays) for i in anew) or len(names) < len(anew):
-            raise NotRecorded("an array is written to, and another one takes its place")
+            raise NotRecorded(
+                "an array is written to, and another one takes its place; update it in place: `u += ...`"
+            )
         raise Rebinds(frozenset(names))
 
     def _pack(
@@ -144,8 +158,9 @@ class Rounds:
     ) -> None:
         """Keep the values appended in a round, by the list and the place in the round."""
         handed = [[after.pop(ELEMENT)]] if self.site.is_list else [x.items() for x in lists]
+        certain = self.site.is_list or not self.site.breaks
         self.packed = {
-            (i, k): packed(x, self.site, after, slots, arrays)
+            (i, k): packed(certain_or_not(x, certain), self.site, after, slots, arrays)
             for i, items in enumerate(handed)
             for k, x in enumerate(items)
         }

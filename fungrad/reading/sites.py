@@ -9,27 +9,29 @@ from types import FunctionType
 from typing import Any
 
 from fungrad.core.config import check_exprs
-from fungrad.core.errors import FungradError
 from fungrad.core.tracer import forgive
 from fungrad.reading.filling import filled_names
 from fungrad.reading.liveness import Live
 from fungrad.reading.nodes import children, walk
+from fungrad.reading.reasons import NotAtFirst, NotRecorded, is_ours, told
 from fungrad.reading.source import definition_of
 
-__all__ = ["BRANCH", "LOOP", "WHILE", "NotAtFirst", "NotRecorded", "Site", "exits", "stored_names"]
+__all__ = [
+    "BRANCH",
+    "LOOP",
+    "WHILE",
+    "NotAtFirst",
+    "NotRecorded",
+    "Site",
+    "exits",
+    "is_absent",
+    "stored_names",
+]
 
 LOOP, WHILE, BRANCH = "loop", "while", "branch"
 
 PATIENCE = 3
 """How often a loop or branch may turn out to be Python's before nobody tries any more."""
-
-
-class NotRecorded(BaseException):
-    """A loop or branch stays Python's own; the message says why. No error: nobody else catches it."""
-
-
-class NotAtFirst(NotRecorded):
-    """The first round of a loop differs from the others, perhaps."""
 
 
 class Origin:
@@ -135,16 +137,28 @@ def _placed(body: Sequence[ast.stmt], name: str) -> Iterator[Placed]:
                     waiting.append((each.body, None, in_loop))
 
 
-def _comprehension(node: ast.ListComp | ast.GeneratorExp, name: str, neutral: int | None) -> Placed:
-    """Return a comprehension as a loop that hands out its elements, and `neutral` for those left out."""
+def _comprehension(node: ast.ListComp | ast.GeneratorExp, name: str, neutral: Any) -> Placed:
+    """Return a comprehension as a loop that hands out its elements, and `neutral` for those left out.
+
+    If no element is neutral, `is_absent` tells the expression in its place from others.
+    """
     first, value = node.generators[0], node.elt
     for test in reversed(first.ifs):
-        other = ast.copy_location(ast.Constant(neutral), test)
+        other = ast.copy_location(ast.Constant(ABSENT if neutral is None else neutral), test)
         value = ast.copy_location(ast.IfExp(test, value, other), test)
     target = ast.copy_location(ast.Name(ELEMENT, ast.Store()), node.elt)
     element = ast.copy_location(ast.Assign([target], value), node.elt)
     made = ast.For(first.target, first.iter, [element], [])
     return Placed(ast.copy_location(made, node), (), None, False, name, Live(()), frozenset())
+
+
+ABSENT = "\0fungrad.absent"
+"""The text that stands for the element of a round that has none."""
+
+
+def is_absent(node: ast.AST) -> bool:
+    """Whether an expression stands for no element of a comprehension with conditions."""
+    return isinstance(node, ast.Constant) and type(node.value) is str and node.value == ABSENT
 
 
 _WORK = {
@@ -177,7 +191,14 @@ class Site:
         self.failures = 0
         self.peels = False
         """Whether the rest of its rounds may be recorded when Python has run the first one."""
+        self.grown: frozenset[str] = frozenset()
+        """The variables whose lists it has been seen to append to."""
+        self.patterns: Sequence[Any] | None = (
+            None  # of the elements that both ways of a branch append
+        )
         self.is_late = False  # whether that has been so
+        self.is_shorter = False
+        """Whether Python runs it where values are known: it may break long before its last round."""
         self.notes: list[str] = []
         self.forms: dict[Any, Any] = {}  # functions of the variables in it
         self.written_by_calls: frozenset[str] = frozenset()
@@ -235,6 +256,11 @@ class Site:
         return exits_by(self.placed.node.body, ast.Break)
 
     @property
+    def has_else(self) -> bool:
+        """Whether statements follow the rounds of a `for` unless it was broken."""
+        return self.breaks and bool(self.placed.node.orelse)
+
+    @property
     def is_list(self) -> bool:
         """Whether it is a comprehension, or a generator used up at once."""
         return self.place[0] in ("ListComp", "GeneratorExp")
@@ -269,14 +295,12 @@ class Site:
 
     def note(self, reason: BaseException) -> None:
         """Keep why it was left to Python."""
-        if check_exprs.get() and isinstance(reason, Exception) and _is_ours(reason):
+        if check_exprs.get() and isinstance(reason, Exception) and is_ours(reason):
             raise reason
         forgive(reason)
         self.failures += 1
-        text = (
-            str(reason) if isinstance(reason, NotRecorded) else f"{type(reason).__name__}: {reason}"
-        )
-        self.notes = [*self.notes[-PATIENCE + 1 :], text]
+        label = f"the `{'while' if self.place[0] == 'While' else 'for'}` in line {self.line}"
+        self.notes = [*self.notes[-PATIENCE + 1 :], told(reason, label)]
 
     @property
     def filled(self) -> frozenset[str]:
@@ -306,15 +330,6 @@ class Site:
         placed = self.placed
         needed = placed.live.needed(placed.node, self.leaves)
         return frozenset(self.stored) - needed - placed.shared
-
-
-def _is_ours(error: Exception) -> bool:
-    """Whether code of this package has raised an error, and not that of the user's it calls."""
-    traceback = error.__traceback__
-    while traceback is not None and traceback.tb_next is not None:
-        traceback = traceback.tb_next
-    module = "" if traceback is None else str(traceback.tb_frame.f_globals.get("__name__"))
-    return module.startswith("fungrad.reading.") and not isinstance(error, FungradError)
 
 
 ELEMENT = ".element"

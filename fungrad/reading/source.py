@@ -367,7 +367,9 @@ def pairs(new: CodeType, original: CodeType) -> Iterator[tuple[CodeType, CodeTyp
 
 
 def _begins(code: CodeType) -> tuple[str, int, tuple[int, int]]:
-    """Return the name of a function and where its text begins."""
+    """Return the name of a function and where its text begins; a column tells lambdas of one line apart."""
+    if not code.co_name.startswith("<"):
+        return code.co_name, code.co_firstlineno, (0, 0)
     places = [(line, column) for line, _, column, _ in code.co_positions() if line and column]
     return code.co_name, code.co_firstlineno, min(places, default=(0, 0))
 

@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from fungrad.reading.expressions import (
+    BROKEN,
     RESULT,
     ROUND,
     ROWS,
@@ -77,7 +78,6 @@ class Statements(Expressions):
         neutral = self.neutral if node is self.generator else None
         parts = walk(node.elt, first.target, first.iter, *first.ifs)
         may = len(node.generators) == 1 and not first.is_async
-        may = may and (not first.ifs or neutral is not None)
         may = may and _plain_target(first.target) and not self.calls_only
         if not may or any(isinstance(x, (*binds, *inner)) for x in parts):
             return self._comprehension(node)
@@ -179,8 +179,7 @@ class Statements(Expressions):
     def visit_For(self, node: ast.For) -> Any:
         breaks = exits(node.body)
         returns = exits(node.body, loops=False)
-        may = not returns and not (breaks and node.orelse) and _plain_target(node.target)
-        may = may and not self.calls_only
+        may = not returns and _plain_target(node.target) and not self.calls_only
         site = Site(self.origin, node) if may else None
         names = stored_names([node.target, *node.body])
         orelse = [copied(x) for x in node.orelse]
@@ -197,7 +196,11 @@ class Statements(Expressions):
         node.iter = located(name(ROWS), node)
         if not orelse:
             self._ask_again(node, site, names)
-        way = [*self._unpacked(names, node), *self.within(orelse)]
+        last = self.within(orelse)
+        if breaks and last:  # the result ends with whether the loop was broken
+            names = (*names, BROKEN)
+            last = [located(ast.If(ast.UnaryOp(ast.Not(), name(BROKEN)), last, []), node)]
+        way = [*self._unpacked(names, node), *last]
         test = ast.BoolOp(ast.And(), [ready, given(asked)])
         return [first, located(ast.If(test, way, [node]), node)]
 

@@ -26,7 +26,8 @@ from fungrad.core.transformed import Portable
 from fungrad.reading import functions
 from fungrad.reading.computing import PURE, WRITING
 from fungrad.reading.libraries import is_left_alone
-from fungrad.reading.outside import Growing, Grows, NotYet, WritesTo, change, open_body, root_of
+from fungrad.reading.outside import Growing, change, open_body, root_of
+from fungrad.reading.reasons import Grows, NotYet, WritesTo
 from fungrad.reading.sites import NotRecorded
 from fungrad.reading.slots import CONTAINERS, check_attribute, is_frozen, keeps_attributes
 from fungrad.reading.special import is_users
@@ -232,7 +233,8 @@ def _function(x: FunctionType) -> Any:
             raise NotRecorded(f"it calls {x.__name__}, which knows a list that it appends to")
     made = functions.strict(x)
     if made is None:
-        raise NotRecorded(f"it calls {x.__name__}, whose source is not read")
+        name = x.__qualname__.rpartition("<locals>.")[2]
+        raise NotRecorded(f"it calls {name}, whose source is not read")
     return made
 
 
@@ -310,7 +312,7 @@ class _Items:
         if type(index) is Tracer:
             kind = type(self._items).__name__
             raise NotRecorded(
-                f"it assigns elements of a {kind} at an index that the iteration computes"
+                f"it assigns elements of a {kind} at an index that the iteration computes; fill an array"
             )
         self._items[index] = value
 

@@ -14,7 +14,8 @@ from fungrad.core.tracer import ARGUMENT, Tracer, innermost_trace, new_tracer
 from fungrad.core.types import is_array
 from fungrad.numpy.memory import View
 from fungrad.numpy.views import is_scalar
-from fungrad.reading.outside import Outside, WritesTo, holders, root_of
+from fungrad.reading.outside import Outside, holders, root_of
+from fungrad.reading.reasons import WritesTo
 from fungrad.reading.sites import NotRecorded, Site
 from fungrad.reading.slots import Slot
 from fungrad.reading.strict import body_level, own

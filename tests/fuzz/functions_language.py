@@ -141,6 +141,10 @@ SIMPLE = [
     "{new_l1} = []\nfor {new_j} in {R}:\n    {l1}.append({e})\n{t} += sum({l1})",
     "{new_l1}, {new_l2} = [], []\nfor {new_s1} in {a}:\n    {l1}.append({e})\n    {B}\n    {l2}.append(({s1}, {A}))\n{new_a} = np.array({l1}) + {l2}[-1][1]",
     "{new_l1} = []\nfor {new_s1} in {a}:\n    {new_a1} = {A}\n    {l1}.append({a1})\n    {B}\n{new_a} = np.stack({l1}).sum(axis=0) * 0.3",
+    "{new_l1} = []\nfor {new_s1} in {a}:\n    if {c}:\n        {l1}.append({e})\n    {B}\n{t} += sum({l1}) * 0.5 + len({l1})",
+    "{new_l1} = [{e}]\nfor {new_s1} in {a}:\n    if {c}:\n        {l1}.append({s1})\n        continue\n    {B}\n    {l1}.extend([{e}, {s}])\n    if {c}:\n        break\n{t} += {l1}[-1] - sum({l1}) * 0.5",
+    "{new_l1} = []\nfor {new_j1} in {R}:\n    for {new_s1} in {a}:\n        if {c}:\n            {l1}.append(({e}, {A}))\n        elif {c}:\n            {l1}.append(({s}, {A}))\n{t} += sum([{new_q1} * {new_q2}.sum() for {q1}, {q2} in {l1}]) * 0.1",
+    "{new_l1} = [{p} * {e} for {new_p} in {a} if {p} > {f} if {c}]\n{t} += sum({l1}) + len({l1})",
     "{new_s} = (lambda {new_p}: {e})({e}) if {c} else {e}",
     "{new_a} = np.zeros_like({a})", "{new_a} = np.zeros({a}.shape)",
 ]  # fmt: skip

@@ -44,6 +44,9 @@ WAYS = (PYTHON, CHOICE, CHOICE, CHOICE)
 ASKED = (PYTHON, GUARD, SPLIT, GUARD)
 """The cells of what no program can stand for: Python needs the value."""
 
+PARTLY = (LOOP, GUARD, SPLIT, GUARD)
+"""The cells of loops of which Python needs one value at their end."""
+
 
 def _each(function, xs):
     return [function(x) for x in xs]
@@ -208,6 +211,39 @@ def appended(x):
     for i in range(20):
         found.append(np.sin(i * x))  # noqa: PERF401 - this is the point
     return np.array(found).sum()
+
+
+def appended_on_one_way(x):
+    found = []
+    for i in range(20):
+        if np.sin(i * x) > 0:
+            found.append(np.sin(i * x))  # noqa: PERF401
+    return np.array(found).sum()
+
+
+def comprehended_in_part(x):
+    found = [np.sin(i * x) for i in range(20) if i * x > 9.3]
+    return sum(found) / len(found)
+
+
+def appended_and_left(x):
+    found = []
+    for i in range(20):
+        if i * x > 17.3:
+            break
+        found.append(np.sin(i * x))
+    return sum(found)
+
+
+def left_or_not(x):
+    y = x
+    for i in range(20):
+        y = y + math.sin(i * x)
+        if y > 20:
+            break
+    else:
+        y = 2 * y
+    return y
 
 
 def several_appended(x):
@@ -420,6 +456,10 @@ ROWS = (
     ("`[a if v > 1 else b for v in ...]`", chosen_in_comprehension, (1.0, 2.0), (LOOP,) * 4),
     ("`sum(f(v) for v in ...)`", summed, (1.0, 2.0), (AT_ONCE,) * 4),
     ("`append` in a loop", appended, (1.0, 2.0), (AT_ONCE,) * 4),
+    ("`if ...: found.append(v)` in a loop", appended_on_one_way, (1.0, 0.1), PARTLY),
+    ("`[f(v) for v in ... if v > 1]`", comprehended_in_part, (1.0, 2.3), PARTLY),
+    ("`append` and `break` in a loop", appended_and_left, (1.0, 2.3), ASKED),
+    ("`for` with `break` and `else`", left_or_not, (1.0, 30.0), PARTLY),
     ("several `append` and `extend` in a loop", several_appended, (1.0, 2.0), (AT_ONCE,) * 4),
     ("`self.x = ...` in a method called in a loop", attribute_assigned, (1.0, 2.0), (LOOP,) * 4),
     ('`state["u"] += ...` in a loop', element_assigned, (1.0, 2.0), (LOOP,) * 4),

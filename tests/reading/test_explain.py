@@ -94,6 +94,134 @@ def test_each_line_has_its_outcome(text):
     assert said(explanation(), text) == TOLD[text]
 
 
+TABLE = {"low": 1.0, "high": 2.0}
+COUNT = 0
+
+
+def prints(x):
+    for k in range(60):
+        x = math.sin(x) + k
+        if k == 30:
+            print(end="")
+    return x
+
+
+def shapes(x):
+    u = np.sin(x * np.arange(60))
+    for _ in range(50):
+        u = u[1:] - 0.1 * u[:-1]
+    return u.sum()
+
+
+def deletes(x):
+    for k in range(60):
+        step = math.sin(x * k)
+        x = x + step
+        del step
+    return x
+
+
+def assigns_a_global(x):
+    global COUNT
+    for k in range(60):
+        COUNT = k
+        x = math.sin(x) + k
+    return x
+
+
+def replaces(x):
+    u = np.zeros(50) + x
+    for _ in range(60):
+        u[0] = 0
+        u = u + 0.1 * np.sin(u)
+    return u.sum()
+
+
+def replaces_no_more(x):
+    u = np.zeros(50) + x
+    for _ in range(60):
+        u[0] = 0
+        u += 0.1 * np.sin(u)
+    return u.sum()
+
+
+def reads_its_list(x):
+    found = [x]
+    for _ in range(60):
+        found.append(0.9 * found[-1] + math.sin(x))
+    return sum(found)
+
+
+def reads_a_variable(x):
+    found = [x]
+    last = x
+    for _ in range(60):
+        last = 0.9 * last + math.sin(x)
+        found.append(last)
+    return sum(found)
+
+
+def fills_a_dict(x):
+    found = {}
+    for k in range(60):
+        found[k] = math.sin(x * k)
+    return sum(found.values())
+
+
+def fills_an_array(x):
+    found = np.zeros(60)
+    for k in range(60):
+        found[k] = math.sin(x * k)
+    return sum(found)
+
+
+def over_a_dict(x):
+    for value in TABLE.values():
+        x = math.sin(x) + value
+    return x
+
+
+REASONS = {
+    prints: "a value is needed in line {+3}: if k == 30:",
+    shapes: "line {+2}: the carry must keep its structure, shapes and dtypes",
+    deletes: "there is a `del` in it",
+    assigns_a_global: "it assigns COUNT, a variable of the module or of a function around",
+    replaces: "an array is written to, and another one takes its place; update it in place: `u += ...`",
+    replaces_no_more: "",
+    reads_its_list: "it changes the length of a list that it reads; keep what it reads in variables",
+    reads_a_variable: "",
+    fills_a_dict: "it assigns elements of a dict at an index that the iteration computes; fill an array",
+    fills_an_array: "",
+    over_a_dict: "few iterations",
+}
+"""Functions with a loop that is unrolled, and the reason; none where the one before was mended as the reason says."""
+
+
+@pytest.mark.parametrize("f", REASONS, ids=lambda f: f.__name__)
+def test_reasons_are_true_and_help(f):
+    outcome, reason = said(fg.explain(f)(1.2), "for ")
+    expected = REASONS[f]
+    for k in range(10):
+        expected = expected.replace(f"{{+{k}}}", str(f.__code__.co_firstlineno + k))
+    assert reason == expected
+    assert outcome.startswith("unrolled, " if reason else "a loop of 60 iterations")
+    assert fg.jit(f)(1.2) == pytest.approx(f(1.2))
+
+
+def test_functions_inside_are_read_that_begin_with_a_branch():
+    def f(x):
+        def damped(v):
+            if v > 1:
+                return 0.5 * v
+            return math.sin(v)
+
+        for _ in range(64):
+            x = damped(x) + 0.1
+        return x
+
+    assert said(fg.explain(f)(1.2), "for _") == ("a loop of 64 iterations", "")
+
+
 def test_values_that_python_asks_for_are_told():
     outcome, reason = said(explanation(), "if n > 2")
     assert outcome == "Python's branch"

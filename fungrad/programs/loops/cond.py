@@ -275,8 +275,12 @@ def choose(
     names: Sequence[str],
     functions: Sequence[Callable[..., Any]],
     operands: Sequence[Any],
+    weak: bool = False,
 ) -> Any:
-    """Record the choice between traced functions."""
+    """Record the choice between traced functions.
+
+    With `weak`, a result stays a Python number if it is one of each function.
+    """
     parts = leaves_of(tuple(operands), f"{label}: operands")
     closures = []
     for closed in _all_closed(label, names, functions, operands):
@@ -295,8 +299,15 @@ def choose(
         branches.append(widened(_returning(closure.program, types), every, places))
     operands = (*captured, *leaves)
     results = selected(which, branches, operands) or shared(Cond, tuple(branches))(which, *operands)
-    weak = _weak_where_the_first_is(label, closures)
-    return tree.unflatten(closures[0].structure, weakly_typed(results, weak))
+    if weak:
+        columns = zip(*[c.program.expr.output_types for c in closures], strict=True)
+        numbers = [all(t.weak for t in column) for column in columns]
+        results = [
+            Cast(x.dtype, True)(x) if y else x for x, y in zip(results, numbers, strict=True)
+        ]
+    else:
+        results = weakly_typed(results, _weak_where_the_first_is(label, closures))
+    return tree.unflatten(closures[0].structure, results)
 
 
 def _how(label: str) -> str:
