@@ -89,7 +89,7 @@ def collocated(unit: Any, x: Any, y: Any, ends: Sequence[int]) -> Any:
 
 
 def periodic_knots(x: Any, k: int) -> Any:
-    """Return SciPy's knots of a periodic spline of degree `k`: places, or middles, continued on both sides."""
+    """Return the knots of a periodic spline of degree `k`: places, or middles, continued on both sides."""
     if k % 2 == 0:
         x = np.concatenate([x[:1], (x[1:-1] + x[:-2]) / 2, x[-1:]])
     period, n = x[-1] - x[0], x.shape[0] - 1
