@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
+import importlib.util
 import os
 import platform
 from collections.abc import Mapping, Sequence
@@ -86,3 +88,32 @@ def has_halves() -> bool:
 def has_wide_registers() -> bool:
     """Whether it has 32 registers of 64 bytes; else they are of half that size or less, or half as many."""
     return features().get("avx512f", False)
+
+
+@functools.cache
+def system() -> Any:
+    """Return the system's functions, or an object without them."""
+    return ctypes.CDLL(None) if os.name == "posix" else None
+
+
+def threads() -> int:
+    """Return the number of threads of large kernels: FUNGRAD_NUM_THREADS, or one per processor."""
+    if not hasattr(system(), "pthread_create"):
+        return 1
+    if asked := os.environ.get("FUNGRAD_NUM_THREADS"):
+        if not asked.isdecimal() or not int(asked):
+            raise ValueError(
+                f"the environment variable FUNGRAD_NUM_THREADS is {asked!r}; set it to 1, 2, ..., or unset it to use all cores"
+            )
+        return int(asked)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def is_installed() -> bool:
+    """Whether llvmlite can be imported, in any version."""
+    try:
+        return importlib.util.find_spec("llvmlite") is not None
+    except ValueError:  # somebody has barred it
+        return False

@@ -14,15 +14,18 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from fungrad.compile import processor
+from fungrad.compile.background import importing
 from fungrad.compile.canonical import Unspeakable, read, spelled, text_of
 from fungrad.compile.emit.pieces import Definition, Origin
 from fungrad.compile.emit.python import PythonSource
 from fungrad.compile.fallback import NotKept
-from fungrad.compile.targets import host, store
+from fungrad.compile.targets import store
 from fungrad.core.expr import Expr
 from fungrad.core.primitive import Primitive
 
@@ -43,7 +46,7 @@ def key_of(expr: Expr, *options: Sequence[int]) -> bytes | None:
 @functools.cache
 def _versions() -> tuple[Any, ...]:
     """Return the facts, beside the program and LLVM, on which its compilation depends."""
-    return FORMAT, sys.version_info[:2], np.__version__, host.threads(), _sources()
+    return FORMAT, sys.version_info[:2], np.__version__, processor.threads(), _sources()
 
 
 def _sources() -> str:
@@ -64,7 +67,7 @@ def _sources() -> str:
 
 def _known_key(expr: Expr, options: tuple[Sequence[int], ...]) -> bytes | None:
     """Return the key where something can be kept; it is computed once."""
-    if not (store.is_used() and host.is_installed()):
+    if not (store.is_used() and processor.is_installed()):
         return None
     known = vars(expr).setdefault("_keys", {})
     if options not in known:
@@ -84,7 +87,7 @@ def recalled(expr: Expr, *options: Sequence[int]) -> PythonSource | None:
     data = store.get(key) if key else None
     if data is None:
         raise NotKept
-    about = json.loads(data)
+    about, host = json.loads(data), _host()
     if host.missing() or about["machine"] != _machine():
         raise NotKept
     try:
@@ -105,7 +108,7 @@ def recalled(expr: Expr, *options: Sequence[int]) -> PythonSource | None:
 
 def keep(source: PythonSource | None, expr: Expr, *options: Sequence[int]) -> None:
     """Keep a program with kernels, if all that it refers to has a text; None for one without kernels."""
-    key = _known_key(expr, options)
+    key, host = _known_key(expr, options), _host()
     if key is None or host.missing():
         return
     about: dict[str, Any] = {"machine": _machine(), "functions": []}
@@ -135,7 +138,15 @@ def keep(source: PythonSource | None, expr: Expr, *options: Sequence[int]) -> No
 
 def _machine() -> str:
     """Return the processor, the versions and the options that machine code depends on."""
-    return repr(host.compiler())
+    return repr(_host().compiler())
+
+
+def _host() -> ModuleType:
+    """Return the module that runs machine code: programs that are not on disk do not need it."""
+    with importing:
+        from fungrad.compile.targets import host
+
+    return host
 
 
 def _origin(expr: Expr, number: int) -> Origin | None:

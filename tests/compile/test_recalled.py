@@ -1,13 +1,16 @@
 """Programs with kernels on disk: what their key depends on, and that what is read is what was made."""
 
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
-from fungrad.compile import canonical, recalled
+from fungrad.compile import canonical, processor, recalled
 from fungrad.compile.fallback import NotKept
 from fungrad.compile.lower import Program
 from fungrad.compile.targets import host, store
@@ -111,7 +114,7 @@ def test_what_else_is_in_the_key(monkeypatch):
         (recalled, "FORMAT", recalled.FORMAT + 1),
         (recalled, "_sources", lambda: "changed"),
         (np, "__version__", "0"),
-        (host, "threads", lambda: 77),
+        (processor, "threads", lambda: 77),
     ]
     keys = [recalled.key_of(expr), recalled.key_of(expr, (0,)), recalled.key_of(expr, (), (0,))]
     for where, name, value in changes:
@@ -343,3 +346,25 @@ def test_errors_and_lines_are_those_of_the_program(mode, place):
     with pytest.raises(np.linalg.LinAlgError) as other:
         found(x)
     assert one.value.__notes__ == other.value.__notes__
+
+
+LOOKS = """
+import sys
+import numpy as np
+import fungrad as fg
+from fungrad.compile.fallback import NotKept
+from fungrad.compile.recalled import recalled
+
+try:
+    recalled(fg.make_expr(np.sin)(np.ones(3)))
+except NotKept:
+    print([name for name in sys.modules if name.startswith(("llvmlite", "fungrad.compile.emit.llvm", "fungrad.compile.targets.host"))])
+"""
+
+
+@needs_compiler
+def test_programs_that_are_not_on_disk_import_no_compiler(tmp_path):
+    command = [sys.executable, "-c", LOOKS]
+    environment = {**os.environ, "FUNGRAD_CACHE_DIR": str(tmp_path / "kernels")}
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert run.stdout == "[]\n"

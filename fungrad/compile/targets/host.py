@@ -7,7 +7,6 @@ import contextlib
 import ctypes
 import functools
 import hashlib
-import importlib.util
 import itertools
 import os
 import platform
@@ -22,11 +21,11 @@ import numpy as np
 from fungrad.compile import lapack
 from fungrad.compile.background import BACKGROUND, importing
 from fungrad.compile.emit import llvm_arrays, llvm_prelude, llvm_runtime, llvm_threads
-from fungrad.compile.emit.blocked import PRODUCT, product_assembly
 from fungrad.compile.fallback import Rerun, Unfit
 from fungrad.compile.interrupts import interrupt_soon, keeping_interrupts
 from fungrad.compile.kernels.products import Tile, tile
-from fungrad.compile.processor import features, is_x86, target
+from fungrad.compile.processor import features, is_x86, system, target
+from fungrad.compile.processor import threads as threads
 from fungrad.compile.targets import recycling, store, structures
 
 T = TypeVar("T")
@@ -114,14 +113,6 @@ def missing() -> str:
     return ""
 
 
-def is_installed() -> bool:
-    """Whether llvmlite can be imported, in any version."""
-    try:
-        return importlib.util.find_spec("llvmlite") is not None
-    except ValueError:  # somebody has barred it
-        return False
-
-
 def available() -> bool:
     """Whether there are a compiler and a supported processor."""
     return not missing()
@@ -175,36 +166,15 @@ def _address(name: str) -> int:
     kind, _, dtype = name.partition(" ")
     if kind == "lapack":
         return lapack.address(dtype)
-    if kind == PRODUCT:
-        return int(_product(dtype, tile())[PRODUCT])
+    if kind == "product":
+        return _product(dtype, tile())
     if kind == "runtime":
         return int(_runtime()[dtype])
     if dtype:
         return id(np.dtype(dtype) if kind == "dtype" else np.dtype(dtype).type)
-    library = ctypes.pythonapi if name.startswith("Py") else _system()
+    library = ctypes.pythonapi if name.startswith("Py") else system()
     function = getattr(library, name, None)
     return 0 if function is None else ctypes.cast(function, ctypes.c_void_p).value or 0
-
-
-@functools.cache
-def _system() -> Any:
-    """Return the system's functions, or an object without them."""
-    return ctypes.CDLL(None) if os.name == "posix" else None
-
-
-def threads() -> int:
-    """Return the number of threads of large kernels: FUNGRAD_NUM_THREADS, or one per processor."""
-    if not hasattr(_system(), "pthread_create"):
-        return 1
-    if asked := os.environ.get("FUNGRAD_NUM_THREADS"):
-        if not asked.isdecimal() or not int(asked):
-            raise ValueError(
-                f"the environment variable FUNGRAD_NUM_THREADS is {asked!r}; set it to 1, 2, ..., or unset it to use all cores"
-            )
-        return int(asked)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def function_of(text: str, places: Sequence[str]) -> Callable[..., Any]:
@@ -325,10 +295,13 @@ def _runtime() -> Any:
 
 
 @functools.cache
-def _product(dtype: str, tile: Tile) -> Any:
-    """Return the finder of the function of products of a dtype."""
+def _product(dtype: str, tile: Tile) -> int:
+    """Return the address of the function of products of a dtype, by tiles of a size."""
+    with importing:  # what few programs come to need
+        from fungrad.compile.emit.blocked import PRODUCT, product_assembly
+
     text = RUNTIME + product_assembly(np.dtype(dtype), tile)
-    return _lasting(text, llvm_prelude.Table(), (PRODUCT,))
+    return int(_lasting(text, llvm_prelude.Table(), (PRODUCT,))[PRODUCT])
 
 
 def _linked(code: bytes, names: Sequence[str]) -> Any:
