@@ -1,8 +1,9 @@
-"""Run campaigns: ``python -m tests.fuzz [campaign ...] [--seed N] [--programs N]``.
+"""Run campaigns: ``python -m tests.fuzz [campaign ...] [--seed N] [--programs N] [--counts FILE]``.
 
 Without --programs the campaigns share FUZZ_S seconds (600). Each works on consecutive seeds from --seed on, in
 WORKERS processes, and prints its counts as it goes on; ended by SIGTERM or Ctrl-C it prints them once more. A
-failing program is shrunk and written as a test to tests/fuzz/found/; the exit status is then 1.
+failing program is shrunk and written as a test to tests/fuzz/found/; the exit status is then 1. With a file for the
+counts, a run leaves out the seeds that earlier ones have done.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import collections
 import faulthandler
+import gc
 import importlib
 import importlib.util
 import math
@@ -29,6 +31,7 @@ from typing import Any, NamedTuple
 
 from fungrad.compile import tiers
 from tests.fuzz.campaign import Mismatch, ready_test, shrink
+from tests.fuzz.counts import Counts
 
 CAMPAIGNS = [
     "programs",
@@ -115,6 +118,8 @@ def work(name: str, start: int, stop: int, until: float, at: Any, send: Connecti
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     faulthandler.enable()
+    gc.freeze()  # what is imported: each collection would go through it
+    gc.set_threshold(100_000, 50, 50)
     warnings.simplefilter("error")
     campaign = importlib.import_module(f"tests.fuzz.{name}")
     if getattr(campaign, "BITS", False):  # kernels come at any time, and round otherwise
@@ -182,6 +187,7 @@ class Run:
         self.done, self.tally = 0, collections.Counter[str]()
         self.following = args.seed
         self.running: dict[Connection, Process] = {}
+        self.kept = Counts(name, args.counts)
 
     def go(self) -> None:
         """Work until the time is over or all programs are done."""
@@ -195,8 +201,11 @@ class Run:
                 if again:
                     start, stop = again.pop()
                 elif self.following < last:
-                    start, stop = self.following, min(self.following + chunk, last)
+                    stop = min(self.following + chunk, last)
+                    start, stop = self.kept.left(self.following, stop)
                     self.following = stop
+                    if start == stop:
+                        continue
                 else:
                     break
                 process = Process(self.name, start, stop, self.until)
@@ -210,6 +219,7 @@ class Run:
                     again.append(left)
             if time.time() >= self.told + REPORT_SECONDS:
                 self.told = time.time()
+                self.kept.save()
                 print(self.counts(), flush=True)
 
     def listen(self, connection: Connection) -> tuple[int, int] | None:
@@ -218,12 +228,14 @@ class Run:
         found = process.message()
         if isinstance(found, Failure):
             self.failures.append(found)
+            self.kept.failed(found.seed, found.mismatch.kind)
             report(self.name, found, self.args)
             if found.mismatch.kind != "the process died":
                 return None
             found = Done(found.seed + 1, collections.Counter(), True)
         self.done += found.seed - process.seed
         self.tally += found.tally
+        self.kept.add(process.seed, found.seed, found.tally)
         process.seed = found.seed
         if not found.ended:
             return None
@@ -236,6 +248,7 @@ class Run:
         """End what still runs; print what has been done."""
         for process in self.running.values():
             process.process.kill()
+        self.kept.save()
         print(self.counts(), flush=True)
         kinds: dict[str, list[int]] = {}
         for failure in self.failures:
@@ -310,6 +323,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="the first seed (0)")
     parser.add_argument("--programs", type=int, help="how many of each campaign, whatever the time")
     parser.add_argument("--chunk", type=int, help="how many programs a process runs")
+    parser.add_argument("--counts", help="the file that counts of several runs add up in")
     parser.add_argument(
         "--workers", type=int, default=int(os.environ.get("WORKERS") or os.cpu_count() or 1)
     )

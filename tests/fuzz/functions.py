@@ -3,6 +3,8 @@
 A function that is read does on plain values what it did: the same bits, exceptions, lines and effects, in their order.
 Transforms give the same results, and derivatives that differences find. An error of fungrad's that says a case cannot
 be is counted as refused, by its message; any other difference is a mismatch.
+
+Each function is run in the modes of `ALWAYS`, and in one of `STACKS`, by its number; one of some in those of `SELDOM`, which take long.
 """
 
 from __future__ import annotations
@@ -22,10 +24,21 @@ from typing import Any
 import numpy as np
 
 import fungrad as fg
+from fungrad.core.config import compilation
 from fungrad.core.errors import ConcretizationError, LostDerivativeError
 from tests.fuzz import driver
 from tests.fuzz.campaign import Mismatch
-from tests.fuzz.functions_cases import Case, NotAProgram, Outcome, Skipped, fingerprint, shape_of
+from tests.fuzz.functions_cases import (
+    STEP,
+    Case,
+    Endless,
+    NotAProgram,
+    Outcome,
+    Skipped,
+    fingerprint,
+    limited,
+    shape_of,
+)
 from tests.fuzz.functions_language import POINTS, draw
 from tests.fuzz.functions_language import Function as Function
 from tests.fuzz.functions_smaller import smaller as smaller
@@ -162,6 +175,12 @@ def _gradient(f: Callable[..., Any], scalar: bool) -> Callable[..., Any]:
     return pulled
 
 
+def _points(case: Case) -> tuple[int, ...]:
+    """Return the points for derivatives: two of three, by the function's number."""
+    number = case.program.number
+    return tuple(range(POINTS)) if number is None else (0, 1 + number // len(STACKS) % (POINTS - 1))
+
+
 def _grad(case: Case, mode: str, order: str) -> None:
     scope = case.loaded.scope()
     f = scope["f"]
@@ -170,7 +189,7 @@ def _grad(case: Case, mode: str, order: str) -> None:
     f = _gradient(f, case.scalar)
     if order == "jit":
         f = fg.jit(f, static_argnums=2)
-    for point in range(POINTS):
+    for point in _points(case):
         args, expected = case.args(point, case.n), case.known[point, case.n]
         if not expected.error:
             expected = expected._replace(value=case.slopes(point))
@@ -190,18 +209,77 @@ def _vmap_grad(case: Case) -> None:
     _transformed("vmap(grad)", case.loaded.call(scope, f, args), expected, SLOPES)
 
 
-MODES: dict[str, Callable[[Case], None]] = {
+def _differences(gradient: Callable[..., Any], x: Any, t: float, n: int, step: float) -> Any:
+    try:
+        with limited():
+            rows = [gradient(x + h, t, n) - gradient(x - h, t, n) for h in step * np.eye(len(x))]
+    except (Exception, Endless):
+        raise Skipped from None  # "grad" says why
+    return np.array(rows) / (2 * step)
+
+
+def _hessian(case: Case) -> None:
+    """Compare derivatives of the gradient by the array, which other modes check, with its differences."""
+    if not case.scalar:
+        raise Skipped
+    f = case.loaded.scope()["f"]
+    gradient = fg.grad(f)
+    for point in _points(case):
+        x, t, n = case.args(point, case.n)
+        case.slopes(point)  # skips kinks
+        wide, narrow = (_differences(gradient, x, t, n, step) for step in (STEP, STEP / 2))
+        if np.abs(wide - narrow).max() > SLOPES * max(np.abs(narrow).max(), 1.0):
+            raise Skipped
+        expected = case.known[point, case.n]._replace(value=narrow)
+        found = case.loaded.call(case.loaded.scope(), fg.hessian(f), (x, t, n))
+        _transformed("hessian", found, expected, SLOPES)
+
+
+@contextmanager
+def compiling(when: str) -> Iterator[None]:
+    """Context in which kernels are compiled at another time."""
+    token = compilation.set(when)
+    try:
+        yield
+    finally:
+        compilation.reset(token)
+
+
+def _native(case: Case) -> None:
+    case.loaded.seconds = CPU_SECONDS
+    with compiling("eager"):
+        _grad(case, "native", "jit")
+
+
+ALWAYS: dict[str, Callable[[Case], None]] = {
     "read": _read,
     "grad": lambda case: _grad(case, "grad", ""),
     "jit": lambda case: _jit(case, "jit", True),
-    "jit of n": lambda case: _jit(case, "jit of n", False),
     "vmap": lambda case: _vmap(case, "vmap", True, False),
+}
+STACKS: dict[str, Callable[[Case], None]] = {
+    "jit of n": lambda case: _jit(case, "jit of n", False),
     "vmap over n": lambda case: _vmap(case, "vmap over n", False, False),
     "jit(grad)": lambda case: _grad(case, "jit(grad)", "jit"),
     "grad(jit)": lambda case: _grad(case, "grad(jit)", "of jit"),
     "vmap(grad)": _vmap_grad,
     "jit(vmap)": lambda case: _vmap(case, "jit(vmap)", True, True),
 }
+SELDOM: dict[str, tuple[int, Callable[[Case], None]]] = {
+    "hessian": (16, _hessian),
+    "native": (128, _native),
+}
+"""Modes, each with one of how many functions it is for."""
+MODES = ALWAYS | STACKS | {mode: run for mode, (_, run) in SELDOM.items()}
+
+
+def modes_of(program: Function) -> list[str]:
+    """Return the modes that a function is run in."""
+    number = program.number
+    if number is None:
+        return list(MODES)
+    seldom = [mode for mode, (share, _) in SELDOM.items() if number % share == 0]
+    return [*ALWAYS, list(STACKS)[number % len(STACKS)], *seldom]
 
 
 def generate(seed: int) -> Function:
@@ -221,17 +299,18 @@ def generate(seed: int) -> Function:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
+    with warnings.catch_warnings(), np.errstate(all="ignore"), compiling("off"):
         warnings.simplefilter("ignore")
         yield
 
 
 @contextmanager
 def _recording(program: Function) -> Iterator[None]:
-    """Context in which loops of few rounds are recorded as well, for two of three functions; which ones, the text says."""
+    """Context in which loops of few rounds are recorded as well, for two of three functions."""
     from fungrad.reading import builtin, hooks, loops
 
-    often = len(program.source) % 3 > 0
+    number = len(program.source) if program.number is None else program.number // 6
+    often = number % 3 > 0
     places = [(hooks, "LEAST", 2), (loops, "LEAST_ROUNDS", 2), (loops, "LEAST_WORK", 0)]
     places.append((builtin, "LEAST", 2))
     kept = [getattr(module, name) for module, name, _ in places]
@@ -253,9 +332,9 @@ def check(program: Function) -> Mismatch | None:
             case = Case(program, folder)
         except (NotAProgram, SyntaxError):
             return None
-        for mode, run in MODES.items():
+        for mode in modes_of(program):
             try:
-                run(case)
+                MODES[mode](case)
                 word = "agreed"
             except Skipped:
                 word = "skipped"

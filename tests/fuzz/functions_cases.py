@@ -15,7 +15,7 @@ import numpy as np
 import fungrad as fg
 from tests.fuzz.functions_language import HEADER, POINTS, Function, arguments
 
-MAX_LINES = 1500
+MAX_LINES = 200
 """How many lines a function may run through."""
 ERRORS = ("ZeroDivisionError", "IndexError", "Own", "AssertionError", "UnboundLocalError")
 """Exceptions that a function may end with."""
@@ -58,6 +58,7 @@ class Loaded:
         text = HEADER + program.source
         Path(self.path).write_text(text, "utf-8")
         self.code = compile(text, self.path, "exec")
+        self.seconds = CALL_SECONDS
 
     def scope(self) -> dict[str, Any]:
         """Return what the file defines, made anew."""
@@ -71,7 +72,7 @@ class Loaded:
         value, error = None, None
         with np.errstate(all="ignore"):
             try:
-                with limited():
+                with limited(self.seconds):
                     value = f(*args)
             except (Exception, Endless) as caught:
                 error = caught
@@ -98,11 +99,11 @@ def _endless(*_: Any) -> None:
 
 
 @contextmanager
-def limited() -> Iterator[None]:
+def limited(seconds: float = CALL_SECONDS) -> Iterator[None]:
     """Raise Endless once the process has computed for too long."""
     before = signal.signal(signal.SIGVTALRM, _endless)
     try:
-        signal.setitimer(signal.ITIMER_VIRTUAL, CALL_SECONDS)
+        signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
         yield
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)

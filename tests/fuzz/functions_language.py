@@ -55,6 +55,8 @@ class Function(NamedTuple):
     source: str
     """The statement ``def f(x, t, n)``; `HEADER` stands before it in the file."""
     points: tuple[tuple[tuple[float, ...], float, int], ...]
+    number: int | None = None
+    """What says which modes of `functions` it is run in; in all, if None."""
 
 
 def arguments(program: Function, point: int) -> tuple[np.ndarray, float, int]:
@@ -361,7 +363,7 @@ class Writer:
 
 
 def draw(seed: int) -> Function:
-    """Return a function, which may fail in any way."""
+    """Return a function, which may fail in any way; its number is that of its thousand."""
     rng = np.random.default_rng(seed)
     size = int(rng.integers(3, 6))
     points = []
@@ -369,4 +371,4 @@ def draw(seed: int) -> Function:
         x = np.round(rng.uniform(-1.3, 1.3, size), 3) + 0.0003
         t = round(float(rng.uniform(-1.2, 1.2)), 3) + 0.0007
         points.append((tuple(x.tolist()), t, int(rng.integers(0, 5))))
-    return Function(Writer(seed).function(), tuple(points))
+    return Function(Writer(seed).function(), tuple(points), seed // 1000)
