@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from fungrad.reading.nodes import Visitor, children, copied, walk
-from fungrad.reading.registry import HOOKS
+from fungrad.reading.registry import KEY, MODULE, MODULE_KEY
 from fungrad.reading.sites import Origin, Site, is_absent
 
 __all__ = [
@@ -48,21 +48,18 @@ class Expressions(Visitor):
         self.in_comprehension = False  # of a function that does not
 
     def hook(self, name: str, *operands: ast.expr, at: ast.AST) -> ast.expr:
-        """Return the call of a function of `hooks`, which stands in the code as a constant."""
-        call = ast.Call(self.constant(name, HOOKS[name]), list(operands), [])
-        made: ast.expr = located(call, at)
+        """Return the call of a function of `hooks`; their module stands in the code as a constant."""
+        function = ast.Attribute(self.constant(MODULE_KEY, MODULE), name, _LOAD)
+        made: ast.expr = located(ast.Call(function, list(operands), []), at)
         return made
 
     def constant(self, name: str, value: Any) -> ast.expr:
         """Return the constant that stands for an object in the text."""
-        key = f"\0fungrad.{name}"
-        self.constants[key] = value
-        # Python warns of texts that are called; of `key if key else key` it compiles the key alone.
-        text = ast.Constant(key)
-        return ast.IfExp(text, text, text)
+        self.constants[name] = value
+        return ast.Constant(name)
 
     def site(self, site: Site) -> ast.expr:
-        return self.constant(f"site{len(self.constants)}", site)
+        return self.constant(f"{KEY}site{len(self.constants)}", site)
 
     def computes(self, node: ast.AST, known: bool = False) -> bool:
         """Whether an expression only computes, so it may run where Python would not; `known`: by its text."""
@@ -181,7 +178,10 @@ def no_arguments() -> ast.arguments:
 
 def name(of: str, context: ast.expr_context | None = None) -> ast.Name:
     """Return a variable."""
-    return ast.Name(of, context or ast.Load())
+    return ast.Name(of, context or _LOAD)
+
+
+_LOAD = ast.Load()
 
 
 def given(asked: ast.expr) -> ast.expr:
@@ -193,16 +193,21 @@ def given(asked: ast.expr) -> ast.expr:
 
 def located(node: Any, at: Any) -> Any:
     """Return a new node with the place of another, also for the new nodes in it."""
-    place = {name: getattr(at, name) for name in _PLACE}
+    fields = at.__dict__
+    place = {name: fields[name] for name in _PLACE}
     waiting: list[Any] = [node]
-    while waiting:
-        each = waiting.pop()
-        each.__dict__.update(place)
-        waiting += [x for x in children(each) if "lineno" not in x.__dict__]
+    for each in waiting:  # which grows
+        fields = each.__dict__
+        if "lineno" in fields and each is not node:
+            continue
+        fields.update(place)
+        if type(each) not in _ENDS:
+            waiting += children(each)
     return node
 
 
 _PLACE = ("lineno", "col_offset", "end_lineno", "end_col_offset")
+_ENDS = frozenset([ast.Constant, ast.Name])
 
 
 _OF_TYPES = frozenset(["callable", "hasattr", "isinstance", "issubclass", "len"])

@@ -76,17 +76,21 @@ def _written(nodes: Sequence[ast.AST]) -> Iterator[str]:
 _WRITING = frozenset([ast.Subscript, ast.AugAssign, ast.Attribute, ast.Call])
 
 
+_BINDING = frozenset([ast.Assign, ast.For, ast.NamedExpr])
+
+
 def _views(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:
     """Yield pairs of a variable and another that it may be a view of, or the same array as."""
     for each in nodes:
+        if type(each) not in _BINDING:
+            continue
         if isinstance(each, ast.Assign):
             pairs = [(t, each.value) for t in each.targets]
         elif isinstance(each, ast.For):
             pairs = [(each.target, each.iter)]
-        elif isinstance(each, ast.NamedExpr):
-            pairs = [(each.target, each.value)]
         else:
-            continue
+            assert isinstance(each, ast.NamedExpr)
+            pairs = [(each.target, each.value)]
         for target, value in pairs:
             targets = [x.id for x in walk(target) if isinstance(x, ast.Name)]
             for source in _shown(value):

@@ -31,8 +31,9 @@ _FIELDS = _Fields()
 def children(node: ast.AST) -> list[ast.AST]:
     """Return the children of a node, in the order of its fields, without operators and contexts."""
     found: list[ast.AST] = []
+    fields = node.__dict__
     for name in _FIELDS[type(node)]:
-        field: Any = getattr(node, name, None)
+        field: Any = fields.get(name)
         kind = type(field)
         if kind is list:
             found += [x for x in field if type(x) not in _LEAVES]
@@ -70,9 +71,12 @@ class Visitor:
     """Transformer of trees like `ast.NodeTransformer`, by methods visit_ and the class of a node."""
 
     _visits: dict[type[ast.AST], Callable[[Any, Any], Any] | None]
+    _stay: set[object]
+    """Types of fields, and of their elements, that stay as they are."""
 
     def __init_subclass__(cls) -> None:
         cls._visits = {}
+        cls._stay = {*_LEAVES}
 
     def visit(self, node: Any) -> Any:
         """Return what takes the place of a node: a node, or a list of statements."""
@@ -80,23 +84,26 @@ class Visitor:
         visits = self._visits
         if kind not in visits:
             visits[kind] = getattr(type(self), f"visit_{kind.__name__}", None)
+            if visits[kind] is None and not _FIELDS[kind]:
+                self._stay.add(kind)
         own = visits[kind]
         return self.generic_visit(node) if own is None else own(self, node)
 
     def generic_visit(self, node: Any) -> Any:
         """Replace the nodes that stand directly in another, and return that."""
+        fields, stay = node.__dict__, self._stay
         for name in _FIELDS[type(node)]:
-            field: Any = getattr(node, name, None)
+            field: Any = fields.get(name)
             kind = type(field)
             if kind is list:
                 made: list[Any] = []
                 for x in field:
-                    new = x if type(x) in _LEAVES else self.visit(x)
+                    new = x if type(x) in stay else self.visit(x)
                     if type(new) is list:
                         made += new
                     else:
                         made.append(new)
                 field[:] = made
-            elif kind not in _LEAVES:
-                setattr(node, name, self.visit(field))
+            elif kind not in stay:
+                fields[name] = self.visit(field)
         return node

@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+import ast
+from types import ModuleType
 from typing import Any
 
-__all__ = ["HOOKS", "UNBOUND"]
+__all__ = ["HOOKS", "KEY", "MODULE", "MODULE_KEY", "UNBOUND", "without_hook"]
 
-HOOKS: dict[str, Any] = {}
+MODULE = ModuleType("fungrad hooks")
+"""The module whose functions rewritten code calls: attributes of modules are Python's fastest after constants."""
+
+HOOKS: dict[str, Any] = vars(MODULE)
 """Functions by the names that `Statements.hook` uses; `hooks.py` fills it."""
 
-UNBOUND: Any = object()
+KEY = "\0fungrad."
+"""What texts begin with that stand for objects in rewritten definitions."""
+
+MODULE_KEY = f"{KEY}hooks"
+"""The text that stands for the module of hooks."""
+
+UNBOUND: Any = HOOKS.setdefault("UNBOUND", object())
 """The value of a variable that has none."""
+
+
+def without_hook(called: ast.expr) -> ast.expr:
+    """Return what a definition calls, where a hook may have been put around it."""
+    if isinstance(called, ast.Call) and isinstance(called.func, ast.Attribute):
+        owner = called.func.value
+        if isinstance(owner, ast.Constant) and owner.value == MODULE_KEY:
+            return called.args[0]
+    return called

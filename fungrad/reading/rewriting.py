@@ -16,6 +16,7 @@ from fungrad.reading.computing import METHODS as COMPUTING_METHODS
 from fungrad.reading.filling import filled_attributes, filled_names
 from fungrad.reading.libraries import TABLE, may_need
 from fungrad.reading.nodes import copied, walk
+from fungrad.reading.registry import without_hook
 from fungrad.reading.scope import UNKNOWN, Scope
 from fungrad.reading.sites import NotRecorded, Origin
 from fungrad.reading.source import Definition
@@ -75,7 +76,7 @@ def strictly_rewritten(
 
 
 def _visited(rewriter: Rewriter, node: Definition, nodes: list[ast.AST]) -> Definition:
-    rewriter.calls_only = any(isinstance(x, ast.Name) and x.id in FRAMES for x in nodes)
+    rewriter.calls_only = not FRAMES.isdisjoint([x.id for x in nodes if type(x) is ast.Name])
     if isinstance(node, ast.Lambda):
         node.body = rewriter.visit(node.body)
     else:
@@ -350,13 +351,10 @@ class Rewriter(Statements):
 
     def _new(self, value: ast.expr) -> ast.expr:
         """Return a value kept elsewhere than in a variable: a new array takes traced elements."""
-        if isinstance(value, ast.Call):
-            inner = value.func
-            if isinstance(inner, ast.Call) and isinstance(inner.func, ast.IfExp):  # that of a hook
-                inner = inner.args[0]
-            if id(self.scope.object_of(inner)) in CREATING:
-                return self.hook("filled", value, at=value)
-        return value
+        if not isinstance(value, ast.Call):
+            return value
+        creates = id(self.scope.object_of(without_hook(value.func))) in CREATING
+        return self.hook("filled", value, at=value) if creates else value
 
     def visit_List(self, node: ast.List) -> ast.AST:
         self.generic_visit(node)

@@ -345,19 +345,18 @@ def stored_names(statements: Sequence[ast.AST]) -> tuple[str, ...]:
     waiting = list[ast.AST](reversed(statements))
     while waiting:
         each = waiting.pop()
-        if isinstance(each, ast.Name):
-            if isinstance(each.ctx, ast.Store):
-                found[each.id] = None
-            continue
-        if isinstance(each, ast.FunctionDef | ast.ClassDef):
-            found[each.name] = None
-            continue
-        if isinstance(
-            each, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-        ):
-            continue
-        waiting += reversed(children(each))
+        kind = type(each)
+        if kind is ast.Name:
+            if type(each.ctx) is ast.Store:  # type: ignore[attr-defined]
+                found[each.id] = None  # type: ignore[attr-defined]
+        elif kind is ast.FunctionDef or kind is ast.ClassDef:
+            found[each.name] = None  # type: ignore[attr-defined]
+        elif kind not in _SCOPES:
+            waiting += reversed(children(each))
     return tuple(found)
+
+
+_SCOPES = frozenset([ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp])
 
 
 def exits(statements: Sequence[ast.stmt], loops: bool = True) -> bool:

@@ -143,7 +143,10 @@ def _difference(a: CodeType, b: CodeType) -> str | None:
             len(y.co_consts),
         ):
             return ""
-        if x.co_code != y.co_code or [*x.co_positions()] != [*y.co_positions()]:
+        if x.co_code != y.co_code or (
+            (x.co_firstlineno, x.co_linetable) != (y.co_firstlineno, y.co_linetable)
+            and [*x.co_positions()] != [*y.co_positions()]
+        ):
             return _name_before(x, y)
         for c, d in zip(x.co_consts, y.co_consts, strict=True):
             if isinstance(c, CodeType) and isinstance(d, CodeType):

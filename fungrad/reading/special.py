@@ -14,7 +14,7 @@ from typing import Any
 
 from fungrad.core.tracer import current_trace
 from fungrad.reading.nodes import Visitor
-from fungrad.reading.registry import HOOKS
+from fungrad.reading.registry import HOOKS, without_hook
 from fungrad.reading.source import only_computes
 
 __all__ = ["Operators", "is_polynomial", "special_methods"]
@@ -115,9 +115,7 @@ class Operators(Visitor):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
-        called = node.func
-        if isinstance(called, ast.Call) and isinstance(called.func, ast.IfExp):  # by a hook
-            called = called.args[0]
+        called = without_hook(node.func)
         plain = isinstance(called, ast.Name) and called.id == "abs" and len(node.args) == 1
         if not plain or not self._has("abs"):
             return node

@@ -18,7 +18,7 @@ from fungrad.reading.expressions import (
     name,
 )
 from fungrad.reading.nodes import copied, walk
-from fungrad.reading.registry import UNBOUND
+from fungrad.reading.registry import MODULE, MODULE_KEY
 from fungrad.reading.sites import Site, exits, stored_names
 
 __all__ = ["Statements"]
@@ -146,7 +146,8 @@ class Statements(Expressions):
         targets = ast.Tuple([name(x, ast.Store()) for x in names], ast.Store())
         made: list[ast.stmt] = [ast.Assign([targets], name(RESULT))]
         for each in names:
-            lacks = ast.Compare(name(each), [ast.Is()], [self.constant("UNBOUND", UNBOUND)])
+            unbound = ast.Attribute(self.constant(MODULE_KEY, MODULE), "UNBOUND", ast.Load())
+            lacks = ast.Compare(name(each), [ast.Is()], [unbound])
             made.append(ast.If(lacks, [ast.Delete([name(each, ast.Del())])], []))
         return [located(x, at) for x in made]
 

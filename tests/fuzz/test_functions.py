@@ -1,9 +1,13 @@
 """The first random functions: what ``python -m tests.fuzz functions`` does for longer."""
 
+import json
+from collections import Counter
+
 import pytest
 
 from tests.fuzz import functions
 from tests.fuzz.campaign import Mismatch, ready_test, shrink
+from tests.fuzz.counts import Counts, joined, table
 from tests.fuzz.functions_cases import NotAProgram
 from tests.fuzz.functions_language import Function
 
@@ -12,13 +16,15 @@ PROGRAMS = 30
 
 def test_functions():
     functions.tally.clear()
+    runs = Counter()
     for seed in range(PROGRAMS):
         program = functions.generate(seed)
+        runs.update(functions.modes_of(program))
         found = functions.check(program)
         assert found is None, f"seed {seed}: {found}\n{program.source}"
     for mode in functions.MODES:
         counts = {word: functions.tally[f"{mode} {word}"] for word in functions.WORDS}
-        assert sum(counts.values()) == PROGRAMS
+        assert sum(counts.values()) == runs[mode]
     assert functions.tally["grad agreed"] >= PROGRAMS / 2
 
 
@@ -82,3 +88,51 @@ def test_an_error_of_python_is_no_refusal():
     expected = found._replace(value=1.0, error=None, failed=("", "", None))
     with pytest.raises(functions.Wrong, match="raises TypeError"):
         functions._transformed("grad", found, expected, 1e-9)
+
+
+def test_each_mode_has_its_share():
+    program = function("return t")
+    assert functions.modes_of(program) == list(functions.MODES)
+    runs = Counter(
+        mode
+        for number in range(768)
+        for mode in functions.modes_of(program._replace(number=number))
+    )
+    assert set(runs) == set(functions.MODES)
+    assert all(runs[mode] == 768 for mode in functions.ALWAYS)
+    assert all(runs[mode] == 128 for mode in functions.STACKS)
+    assert all(runs[mode] == 768 // share for mode, (share, _) in functions.SELDOM.items())
+
+
+def test_counts_add_up_over_runs(tmp_path):
+    path = str(tmp_path / "counts.json")
+    first = Counts("functions", path)
+    first.add(100, 200, Counter({"grad agreed": 100}))
+    first.add(300, 350, Counter({"grad agreed": 49, "grad failed": 1}))
+    first.failed(320, "grad")
+    first.save()
+    again = Counts("functions", path)
+    assert again.left(0, 1000) == (0, 100)
+    assert again.left(100, 1000) == (200, 300)
+    assert again.left(120, 180) == (200, 200)
+    assert again.left(340, 400) == (350, 400)
+    again.add(200, 300, Counter({"grad agreed": 100}))
+    again.save()
+    (entry,) = json.loads((tmp_path / "counts.json").read_text())
+    assert entry["seeds"] == [[100, 350]]
+    assert entry["mismatches"] == {"grad": [320]}
+    assert "| 250 | 1 |" in table([entry])
+    assert "| grad | 249 | 0 | 1 | 0 |" in table([entry])
+    other = Counts("programs", path)
+    assert other.left(0, 1000) == (0, 1000)
+
+
+def test_counts_without_a_file_are_not_kept(tmp_path):
+    counts = Counts("functions", None)
+    counts.add(0, 10, Counter())
+    counts.save()
+    assert not list(tmp_path.iterdir())
+
+
+def test_ranges_that_touch_are_one():
+    assert joined([(5, 7), (0, 3), (3, 5), (9, 9), (8, 12), (10, 11)]) == [(0, 7), (8, 12)]
