@@ -51,6 +51,8 @@ class Expressions(Visitor):
         """Return the call of a function of `hooks`; their module stands in the code as a constant."""
         function = ast.Attribute(self.constant(MODULE_KEY, MODULE), name, _LOAD)
         made: ast.expr = located(ast.Call(function, list(operands), []), at)
+        # Else Python would place the call in the line that the attribute ends in.
+        function.end_lineno, function.end_col_offset = function.lineno, function.col_offset
         return made
 
     def constant(self, name: str, value: Any) -> ast.expr:

@@ -9,13 +9,13 @@ from typing import Any
 __all__ = ["HOOKS", "KEY", "MODULE", "MODULE_KEY", "UNBOUND", "without_hook"]
 
 MODULE = ModuleType("fungrad hooks")
-"""The module whose functions rewritten code calls: attributes of modules are Python's fastest after constants."""
+"""The module of the hooks: Python finds attributes of modules fast."""
 
 HOOKS: dict[str, Any] = vars(MODULE)
 """Functions by the names that `Statements.hook` uses; `hooks.py` fills it."""
 
 KEY = "\0fungrad."
-"""What texts begin with that stand for objects in rewritten definitions."""
+"""The beginning of texts that stand for objects in rewritten definitions."""
 
 MODULE_KEY = f"{KEY}hooks"
 """The text that stands for the module of hooks."""
@@ -25,7 +25,7 @@ UNBOUND: Any = HOOKS.setdefault("UNBOUND", object())
 
 
 def without_hook(called: ast.expr) -> ast.expr:
-    """Return what a definition calls, where a hook may have been put around it."""
+    """Return a called expression without the hook that may have been put around it."""
     if isinstance(called, ast.Call) and isinstance(called.func, ast.Attribute):
         owner = called.func.value
         if isinstance(owner, ast.Constant) and owner.value == MODULE_KEY:

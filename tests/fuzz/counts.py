@@ -1,6 +1,8 @@
-"""Counts of campaigns that add up over runs: ``python -m tests.fuzz --counts FILE``, then ``python -m tests.fuzz.counts FILE ...``.
+"""Counts of campaigns that add up over runs.
 
-A file holds one entry for each campaign and version of what was run, with the seeds that are done. A later run with the same file leaves these out.
+``python -m tests.fuzz --counts FILE`` keeps them, and ``python -m tests.fuzz.counts FILE ...`` prints them.
+
+A file holds one entry for each campaign and version of what was run, with the seeds that are done. A later run leaves these out.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ def joined(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 class Counts:
-    """What the runs of a campaign have done, kept in a file if there is one."""
+    """The counts of all runs of a campaign, kept in a file if there is one."""
 
     def __init__(self, campaign: str, path: str | None) -> None:
         self.path = Path(path) if path else None
@@ -61,7 +63,7 @@ class Counts:
         self.before = joined((a, b) for entry in same for a, b in entry["seeds"])
 
     def left(self, start: int, stop: int) -> tuple[int, int]:
-        """Return the first part of a range of seeds that earlier runs have not done; an empty one if there is none."""
+        """Return the first part of a range of seeds that earlier runs have left; it may be empty."""
         for first, end in self.before:
             if first <= start < end:
                 start = end
@@ -70,7 +72,7 @@ class Counts:
         return start, max(start, stop)
 
     def add(self, start: int, stop: int, tally: collections.Counter[str]) -> None:
-        """Take note of seeds that are done, and of what was counted."""
+        """Take note of seeds that are done, with their tally."""
         self.entry["seeds"] = joined([*map(tuple, self.entry["seeds"]), (start, stop)])
         self.entry["tally"] = dict(collections.Counter(self.entry["tally"]) + tally)
 
@@ -87,7 +89,7 @@ class Counts:
 
 
 def table(entries: Iterable[Entry]) -> str:
-    """Return a table of the counts of entries: programs and mismatches by version, and what each mode has come to."""
+    """Return tables of programs and mismatches by version, and of outcomes by mode."""
     lines = ["| campaign | version | programs | mismatches |", "|---|---|---|---|"]
     modes: dict[str, collections.Counter[str]] = {}
     for entry in entries:

@@ -219,7 +219,7 @@ def _differences(gradient: Callable[..., Any], x: Any, t: float, n: int, step: f
 
 
 def _hessian(case: Case) -> None:
-    """Compare derivatives of the gradient by the array, which other modes check, with its differences."""
+    """Compare the hessian by the array with differences of the gradient."""
     if not case.scalar:
         raise Skipped
     f = case.loaded.scope()["f"]

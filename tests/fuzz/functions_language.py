@@ -56,7 +56,7 @@ class Function(NamedTuple):
     """The statement ``def f(x, t, n)``; `HEADER` stands before it in the file."""
     points: tuple[tuple[tuple[float, ...], float, int], ...]
     number: int | None = None
-    """What says which modes of `functions` it is run in; in all, if None."""
+    """The number that its modes in `functions` depend on; None for all modes."""
 
 
 def arguments(program: Function, point: int) -> tuple[np.ndarray, float, int]:
