@@ -71,6 +71,8 @@ def _same(kind: str, found: Any, expected: Any, tolerance: float) -> None:
         raise Wrong(f"{kind}: structure", f"{found}\nand not\n{expected}")
     for x, y in zip(fg.tree.leaves(found), fg.tree.leaves(expected), strict=True):
         x, y = np.asarray(x), np.asarray(y)
+        if x.shape == y.shape and (x.dtype, y.dtype) == (np.float64, np.int64) and (x == y).all():
+            raise Refused("an int on one path and a float on the other")  # docs/python.md, Numbers
         if x.shape != y.shape or x.dtype != y.dtype:
             raise Wrong(f"{kind}: type", f"{x.dtype}{x.shape} and not {y.dtype}{y.shape}")
         scale = float(np.max(np.abs(y), initial=1e-2))

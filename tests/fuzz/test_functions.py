@@ -136,3 +136,11 @@ def test_counts_without_a_file_are_not_kept(tmp_path):
 
 def test_ranges_that_touch_are_one():
     assert joined([(5, 7), (0, 3), (3, 5), (9, 9), (8, 12), (10, 11)]) == [(0, 7), (8, 12)]
+
+
+def test_an_int_on_one_path_and_a_float_on_the_other_are_counted_apart():
+    program = function("return min(int(x.mean()), 1.5)")
+    functions.tally.clear()
+    assert functions.check(program) is None
+    assert functions.tally["jit refused"] == functions.tally["read agreed"] == 1
+    assert functions.tally["refused, an int on one path and a float on the other"] >= 1
