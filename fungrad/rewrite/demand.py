@@ -14,6 +14,7 @@ zero (`kept`). The mask of the selection itself is then one too many, and simpli
 What lies between the two is not demanded where it is void, so programs with voids are differentiated alike.
 
 In forward mode `select` throws tangents away by itself. A product with a boolean does not, so there its tangents are selected.
+A matrix product with booleans demands what one of its sums has with True.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import numpy as np
 
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
+from fungrad.primitives.contraction import DotGeneral
 from fungrad.primitives.demanded import kept, void
 from fungrad.primitives.elementwise import (
     Elementwise,
@@ -218,6 +220,8 @@ class Analysis:
         if isinstance(primitive, Elementwise):
             own = self._own(equation, i)
             return demand if own is None else demand | {own}
+        if isinstance(primitive, DotGeneral) and (own := self._own(equation, i)) is not None:
+            return frozenset({own})
         if not isinstance(primitive, _MOVES):
             return ALL
         if i not in (range(len(inputs)) if primitive.linear == () else primitive.linear or ()):
@@ -237,12 +241,14 @@ class Analysis:
         return ALL
 
     def _own(self, equation: Equation, i: int) -> int | None:
-        """Return the condition under which an elementwise result depends on its operand at position `i`."""
+        """Return the condition under which a result depends on its operand at position `i`."""
         primitive, inputs, (out,) = equation
         if primitive in CHOICES:
             return self._number(Condition(inputs[0], holds=i == 1))
         if primitive is mul and (by := self.booleans.get(inputs[1 - i])) is not None:
             return self._number(Condition(by))
+        if isinstance(primitive, DotGeneral) and inputs[1 - i] in self.booleans:
+            return self._number(Condition(move=equation, position=i))  # True in any of the sums
         if primitive in EXTREMA:
             number = self._number(Condition(inputs[i], other=out))
             self.mild.add(number)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
+from fungrad.primitives.contraction import DotGeneral
 from fungrad.primitives.elementwise import Cast, mul
 from fungrad.rewrite.narrowing import NARROWING, PICKS, PRODUCTS, SLICES
 
@@ -75,4 +76,5 @@ def _booleans(expr: Expr) -> dict[int, int]:
 
 
 def _by_booleans(primitive: Primitive, inputs: Sequence[int], booleans: Mapping[int, int]) -> bool:
-    return primitive is mul and bool(booleans) and not booleans.keys().isdisjoint(inputs)
+    is_product = primitive is mul or isinstance(primitive, DotGeneral)
+    return is_product and bool(booleans) and not booleans.keys().isdisjoint(inputs)

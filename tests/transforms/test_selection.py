@@ -94,6 +94,16 @@ PROGRAMS = {
     "overflow": (lambda x: np.sum(np.where(x < 1.5, np.exp(x), np.exp(1000 * x) * x)), X[:2]),
     "booleans": (lambda x: np.sum((x > 0) * np.sqrt(x)), X),
     "booleans as numbers": (lambda x: np.sum(np.sqrt(x) * (x > 0).astype(float)), X),
+    "dot of booleans": (lambda x: np.sqrt(x) @ (x > 0), X),
+    "booleans times a matrix": (
+        lambda x: np.sum((x > 0).astype(float) @ np.log(np.stack([x, x + 1], 1)) ** 2),
+        X,
+    ),
+    "einsum of booleans": (
+        lambda x: np.sum(np.einsum("ij,j->i", OTHERS & (x > 0), np.sqrt(x)) ** 2),
+        X,
+    ),
+    "weighted mean": (lambda x: np.dot(x > 0, np.log(x)) / np.sum(x > 0), X),
     "distances": (lennard_jones, POINTS),
     "pairs": (gravity_of_pairs, POINTS),
     "assignment": (assigned, X),
