@@ -83,14 +83,14 @@ def propagated() -> None:
         ]
         return package.covariance_matrix(results)
 
-    plain = lambda: fg.propagate(pair)(MEANS, COVARIANCE)
+    plain: Callable[[], Any] = lambda: fg.propagate(pair)(MEANS, COVARIANCE)
     jitted = fg.jit(fg.propagate(pair))
     value, theirs = by_uncertainties()
     ours = plain()
     print(f"period: uncertainties {value:.14g}, fungrad {ours.value[0]:.14g}")
     print(f"variance: {theirs[0][0]:.15g}, {ours.covariance[0, 0]:.15g}")
     print(f"covariance: {theirs[0][1]:.14g}, {ours.covariance[0, 1]:.14g}")
-    many = lambda: fg.propagate(mixed)(means, covariance).covariance
+    many: Callable[[], Any] = lambda: fg.propagate(mixed)(means, covariance).covariance
     np.testing.assert_allclose(many(), np.array(many_by_uncertainties()), rtol=1e-8, atol=1e-14)
     calls = {
         "uncertainties": by_uncertainties,
@@ -114,10 +114,10 @@ def fitted() -> None:
     y = model(T, *TRUE) + SIGMA * np.random.default_rng(0).normal(size=T.size)
     names, theirs = ("a", "k", "w", "o"), lmfit.Model(model, independent_vars=["t"])
     start = dict(zip(names, START, strict=True))
-    by_lmfit = lambda: theirs.fit(y, t=T, **start)
-    by_fungrad = lambda: curve_fit(model, T, y, START)
+    by_lmfit: Callable[[], Any] = lambda: theirs.fit(y, t=T, **start)
+    by_fungrad: Callable[[], Any] = lambda: curve_fit(model, T, y, START)
     found, (p, covariance) = by_lmfit(), by_fungrad()
-    band = lambda: fg.propagate(lambda p: model(T, *p))(p, covariance).std
+    band: Callable[[], Any] = lambda: fg.propagate(lambda p: model(T, *p))(p, covariance).std
     for i, name in enumerate(names[:2]):
         q, deviation = found.params[name], np.sqrt(covariance[i, i])
         print(
