@@ -92,7 +92,7 @@ def test_parts():
     ):
         tu.check_jvp(f, lambda x, t: (fnp.sin(*x), t), (X,))
     with pytest.raises(ValueError, match="modes are a tuple of some of"):
-        tu.check_grads(f, (X,), 1, modes="fwd")
+        tu.check_grads(f, (X,), 1, modes="forward")
 
 
 # What a failure says

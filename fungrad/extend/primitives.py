@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import fungrad.lax as lax
-from fungrad.transforms.jaxprs import Own, own
+from fungrad.transforms.jaxprs import Own, jaxpr_as_fun, own
 
 __all__ = ["primitives"]
 __dir__ = __all__.copy
@@ -17,15 +17,60 @@ _NAMES = {"pjit": "jit", "squeeze": "reshape"}
 _INERT = frozenset(["accuracy", "out_dtype", "out_sharding", "sharding", "weak_type"])
 """Parameters of JAX's equations that say nothing here."""
 
+
+def _scan(
+    *operands: Any,
+    jaxpr: Any,
+    num_consts: int,
+    num_carry: int,
+    length: int,
+    reverse: bool,
+    **_: Any,
+) -> list[Any]:
+    function, first = jaxpr_as_fun(jaxpr), num_consts + num_carry
+    consts, xs = operands[:num_consts], [*operands[first:]]
+
+    def step(carry: Any, x: Any) -> tuple[Any, Any]:
+        results = function(*consts, *carry, *x)
+        return results[:num_carry], results[num_carry:]
+
+    carry, ys = lax.scan(step, [*operands[num_consts:first]], xs, length, reverse)
+    return [*carry, *ys]
+
+
+def _while(
+    *operands: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int
+) -> list[Any]:
+    test, step, first = (
+        jaxpr_as_fun(cond_jaxpr),
+        jaxpr_as_fun(body_jaxpr),
+        cond_nconsts + body_nconsts,
+    )
+    of_test, of_step = operands[:cond_nconsts], operands[cond_nconsts:first]
+    carry = [*operands[first:]]
+    return lax.while_loop(lambda xs: test(*of_test, *xs)[0], lambda xs: step(*of_step, *xs), carry)
+
+
+def _cond(index: Any, *operands: Any, branches: Any, **_: Any) -> list[Any]:
+    return lax.switch(index, [*map(jaxpr_as_fun, branches)], *operands)
+
+
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "and": lax.bitwise_and,
     "argmax": lambda x, *, axes, index_dtype: lax.argmax(x, axes[0], index_dtype),
     "argmin": lambda x, *, axes, index_dtype: lax.argmin(x, axes[0], index_dtype),
+    "cond": _cond,
     "concatenate": lambda *operands, dimension: lax.concatenate(operands, dimension),
+    "dynamic_slice": lambda x, *starts, slice_sizes: lax.dynamic_slice(x, starts, slice_sizes),
+    "dynamic_update_slice": lambda x, updates, *starts: lax.dynamic_update_slice(
+        x, updates, starts
+    ),
     "iota": lambda *, dtype, shape, dimension: lax.broadcasted_iota(dtype, shape, dimension),
     "not": lax.bitwise_not,
     "or": lax.bitwise_or,
+    "scan": _scan,
     "sort": lambda *operands, **params: [*lax.sort(operands, **params)],
+    "while": _while,
     "xor": lax.bitwise_xor,
 }
 """Functions that `bind` calls, where they are not the namesakes in `fungrad.lax`."""

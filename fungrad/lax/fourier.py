@@ -68,6 +68,7 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
     >>> lax.fft(np.array([1.0, 2.0, 3.0, 4.0]), "RFFT", (4,))
     array([10.+0.j, -2.+2.j, -2.+0.j])
     """
+    fft_type = fft_type.upper() if isinstance(fft_type, str) else fft_type
     known = isinstance(fft_type, FftType) or fft_type in FftType.__members__
     if not known:
         raise ValueError(

@@ -268,7 +268,7 @@ def check_grads(
     f: Callable[..., Any],
     args: Sequence[Any],
     order: int,
-    modes: Sequence[str] = ("fwd", "rev"),
+    modes: Sequence[str] | str = ("fwd", "rev"),
     atol: Any = None,
     rtol: Any = None,
     eps: float | None = None,
@@ -310,8 +310,9 @@ def check_grads(
       worst element: y[0]: 1 of 2 elements of float64[2] differ; worst at [0]: found 2, expected 3, off by 1, 33.3 % (allowed 8e-05)
       by step: off by ... at steps 0.0002, 0.0001, 5e-05 (order 0.0): the error does not shrink with the step and differences agree with one another, so the derivative rule is wrong
     """
+    modes = (modes,) if isinstance(modes, str) else modes
     wrong = [m for m in modes if m not in ("fwd", "rev", "lin")]
-    if wrong or isinstance(modes, str):
+    if wrong:
         raise ValueError(f"modes are a tuple of some of 'fwd', 'rev' and 'lin'; got {modes!r}")
     how = {"atol": atol, "rtol": rtol, "eps": eps or STEP}
     _check_orders(f, tuple(args), order, tuple(modes), how)

@@ -35,6 +35,12 @@ from fungrad.transforms.avals import ShapedArray, UndefinedPrimal, Zero, aval_of
 
 Rule = Callable[..., Any]
 
+
+def finished(result: Any) -> Any:
+    """Return the result of `bind`. Where fungrad stands for another library, it has that library's arrays."""
+    return result
+
+
 primitive_jvps: dict[Primitive, Rule] = {}
 primitive_transposes: dict[Primitive, Rule] = {}
 primitive_batchers: dict[Primitive, Rule] = {}
@@ -125,11 +131,15 @@ class Primitive:
         """Apply it: at once to arrays, by recording it to traced ones."""
         if Tracer not in map(type, operands):
             computed = self.impl(*operands, **params)
-            return list(computed) if self.multiple_results else computed
+            return finished(list(computed) if self.multiple_results else computed)
         operands = tuple(as_operands(operands))
         types = tuple([type_of(x) for x in operands])
         results = core.bind(Foreign(self, Params(params), types), operands)
         return list(results) if self.multiple_results else results[0]
+
+    def bind_with_trace(self, trace: Any, operands: Sequence[Any], *params: Any) -> Any:
+        """Apply it by an interpreter, a `jax.core.Trace`; of `params` the last are its parameters."""
+        return trace.process_primitive(self, operands, params[-1])
 
     def get_bind_params(self, params: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Return the functions, none, and the parameters that `bind` takes for those of an equation."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 NAMES: Mapping[str, str] = {
     **{f"arc{f}": f"a{f}" for f in ("cos", "cosh", "sin", "sinh", "tan", "tanh")},
     **{f"bitwise_{f}": f for f in ("and", "or", "xor")},
@@ -14,13 +16,13 @@ NAMES: Mapping[str, str] = {
     "broadcast": "broadcast_in_dim", "cast": "convert_element_type", "checkpoint": "remat",
     "conjugate": "conj", "convolution": "conv_general_dilated", "count_leading_zeros": "clz",
     "custom_jvp": "custom_jvp_call", "custom_vjp": "custom_vjp_call", "divide": "div",
-    "equal": "eq", "erfinv": "erf_inv", "expit": "logistic", "gammainc": "igamma", "gammaincc": "igammac",
+    "equal": "eq", "fmod": "rem", "erfinv": "erf_inv", "expit": "logistic", "gammainc": "igamma", "gammaincc": "igammac",
     "gammaln": "lgamma", "greater": "gt", "greater_equal": "ge", "i0e": "bessel_i0e", "i1e": "bessel_i1e",
     "integer_power": "integer_pow", "invert": "not", "isfinite": "is_finite", "left_shift": "shift_left",
     "less": "lt", "less_equal": "le", "maximum": "max", "minimum": "min", "multiply": "mul", "named": "name",
     "negative": "neg", "not_equal": "ne", "p_max": "pmax", "p_min": "pmin", "p_permute": "ppermute",
     "p_sum": "psum", "p_sum_scatter": "reduce_scatter", "permute": "transpose", "power": "pow",
-    "remainder": "rem", "reverse": "rev", "right_shift": "shift_right_arithmetic", "rint": "round",
+    "reverse": "rev", "right_shift": "shift_right_arithmetic", "rint": "round",
     "select": "select_n", "subtract": "sub",
 }  # fmt: skip
 """JAX's names of primitives."""
@@ -36,8 +38,10 @@ _PARAMETERS: Mapping[str, Mapping[str, str]] = {
     "permute": {"axes": "permutation"},
     "reshape": {"shape": "new_sizes"},
     "reverse": {"axes": "dimensions"},
+    "scan": {"body": "jaxpr"},
     "sort": {"axis": "dimension", "stable": "is_stable"},
     "slice": {"start": "start_indices", "stop": "limit_indices", "step": "strides"},
+    "while": {"cond": "cond_jaxpr", "body": "body_jaxpr"},
 }  # fmt: skip
 """Of primitives, by our names, those parameters that JAX calls otherwise."""
 
@@ -63,9 +67,64 @@ def _pairs_of_axes(params: Fields) -> Fields:
     return {"contracting": contracting, "batch_axes": batch_axes, "ndims": None}
 
 
+def _of_loop(fields: Fields) -> Fields:
+    """Return a scan as JAX's: of our flags, those that are set."""
+    consts, carry = fields.pop("counts")
+    flags = {k: fields.pop(k) for k in _FLAGS}
+    counts = {"num_consts": consts, "num_carry": carry, "unroll": 1}
+    return {**fields, **counts, **{k: x for k, x in flags.items() if x}}
+
+
+def _loop(params: Fields) -> Fields:
+    if "num_carry" not in params:
+        return params
+    counts = params.pop("num_consts"), params.pop("num_carry")
+    fields = {k: x for k, x in params.items() if k not in ("unroll", "linear", "_split_transpose")}
+    return {**_FLAGS, **fields, "counts": counts}
+
+
+_FLAGS: Fields = {"tangent": False, "stepwise": False, "versions": ()}
+
+
+def _of_while(fields: Fields) -> Fields:
+    consts = fields.pop("counts")
+    return {**fields, "cond_nconsts": consts[0], "body_nconsts": consts[1]}
+
+
+def _while(params: Fields) -> Fields:
+    if "cond_nconsts" not in params:
+        return params
+    return {**params, "counts": (params.pop("cond_nconsts"), params.pop("body_nconsts"))}
+
+
+def _of_position(fields: Fields) -> Fields:
+    return {"axes": (fields["axis"],), "index_dtype": np.dtype(np.int64)}
+
+
+def _position(params: Fields) -> Fields:
+    if params.keys() != {"axes", "index_dtype"} or params["index_dtype"] != np.int64:
+        return params
+    return {"axis": params["axes"][0]}
+
+
+def _of_slice(fields: Fields) -> Fields:
+    return fields if fields["dropped"] else {k: x for k, x in fields.items() if k != "dropped"}
+
+
+def _slice(params: Fields) -> Fields:
+    if params.get("step", ...) is None:
+        params = {**params, "step": (1,) * len(params["start"])}
+    return {"dropped": (), **params}
+
+
 _VALUES: Mapping[str, tuple[Callable[[Fields], Fields], Callable[[Fields], Fields]]] = {
+    "argmax": (_of_position, _position),
+    "argmin": (_of_position, _position),
     "broadcast": (_others, _others),
     "dot_general": (_dimension_numbers, _pairs_of_axes),
+    "scan": (_of_loop, _loop),
+    "slice": (_of_slice, _slice),
+    "while": (_of_while, _while),
 }
 """Conversions, both ways, of parameters whose values differ in JAX."""
 

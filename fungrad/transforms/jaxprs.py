@@ -20,10 +20,11 @@ from fungrad.core.mode import PROGRAM
 from fungrad.core.snapshot import place
 from fungrad.core.trace import Trace
 from fungrad.core.types import ArrayType, type_of
-from fungrad.primitives.elementwise import Cast, reciprocal, select
+from fungrad.primitives.elementwise import Cast, div, reciprocal, select
 from fungrad.primitives.elementwise.elementary import IntegerPower
 from fungrad.primitives.shaping import Broadcast
 from fungrad.primitives.ufunc import Elementwise, Function
+from fungrad.transforms import foreign
 from fungrad.transforms.arguments import as_operand
 from fungrad.transforms.avals import aval_of
 from fungrad.transforms.called import Call
@@ -56,14 +57,16 @@ class Own(Primitive):
         made = None
         if self.make is not None and _NUMBERS.isdisjoint(map(type, operands)):
             made = self.make(params)
+        if made is div and type_of(operands[0]).dtype.kind in "iu":
+            made = None  # JAX's quotients of integers are integers
         if made is None:
             if self.function is None:
                 raise TypeError(
                     f"{self}.bind: an equation of it has other parameters than {params}"
                 )
-            return self.function(*operands, **params)
+            return foreign.finished(self.function(*operands, **params))
         results = made(*_of_one_shape(made, _turned(made, operands)))
-        return list(results) if self.multiple_results else results
+        return foreign.finished(list(results) if self.multiple_results else results)
 
     def __eq__(self, other: object) -> bool:
         return type(other) is Own and self.name == other.name
@@ -97,6 +100,8 @@ class _Make:
             return reciprocal
         if fields.keys() != {f.name for f in dataclasses.fields(self.kind)}:
             return None
+        if any(map(_closes_over_arrays, fields.values())):
+            return None
         return self.kind(**{k: _program(x) for k, x in fields.items()})  # type: ignore[no-any-return]
 
 
@@ -125,6 +130,15 @@ def _each(x: Any, kind: type, convert: Callable[[Any], Any]) -> Any:
 
 def _program(x: Any) -> Any:
     return _each(x, ClosedJaxpr, lambda closed: closed.program)
+
+
+def _closes_over_arrays(x: Any) -> bool:
+    """Whether a parameter is, or holds in a tuple, a program with captured arrays."""
+    return (
+        any(map(_closes_over_arrays, x))
+        if isinstance(x, tuple)
+        else bool(getattr(x, "captured", 0))
+    )
 
 
 def _closed(x: Any) -> Any:
@@ -163,6 +177,13 @@ def _shown(primitive: core.Primitive) -> tuple[Primitive, Parameters]:
         name, fields = "jit", {"name": fields["name"], "jaxpr": fields["program"]}
     params = {k: _closed(x) for k, x in shown_params(type(primitive).name, fields).items()}
     return own(name, _Make(type(primitive)), primitive.multiple_results), Parameters(params)
+
+
+def as_jax(
+    primitive: core.Primitive, operands: Sequence[Any]
+) -> tuple[Primitive, dict[str, Any], Sequence[Any]]:
+    """Return a primitive with its parameters and operands in the form that JAX has for them."""
+    return *_shown(primitive), _turned(primitive, operands)
 
 
 class ClosedJaxpr(Expr):
@@ -226,8 +247,11 @@ class ClosedJaxpr(Expr):
     @classmethod
     def of_program(cls, program: Program) -> ClosedJaxpr:
         """Return a program that an equation runs; its captures are arguments."""
-        self = cls.of(dataclasses.replace(program.expr, captured=0))
-        vars(self)["program"] = program
+        self: ClosedJaxpr | None = vars(program).get("as_closed_jaxpr")
+        if self is None:
+            self = cls.of(dataclasses.replace(program.expr, captured=0))
+            vars(self)["program"] = program
+            vars(program)["as_closed_jaxpr"] = self  # one object: libraries key by its identity
         return self
 
     @cached_property

@@ -13,7 +13,15 @@ BITS_32 = {"JAX_ENABLE_X64": "0"}
 PYTEST = ("-m", "pytest", "-q", "-p", "fungrad.compat.jax", "-p", "no:cacheprovider")
 PROGRAMS = [
     f"jax_{name}.py"
-    for name in ("libraries", "arguments", "immutable", "references", "pallas", "numbers")
+    for name in (
+        "libraries",
+        "arguments",
+        "immutable",
+        "interpreters",
+        "references",
+        "pallas",
+        "numbers",
+    )
 ]
 NO_PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 

@@ -65,7 +65,7 @@ def test_attributes():
     jit, scan = closed.eqns[names.index("jit")], closed.eqns[names.index("scan")]
     assert [e.primitive.name for e in jit.params["jaxpr"].eqns] == ["sub"]
     assert len(list(core.subjaxprs(closed.jaxpr))) == 2
-    assert next(core.jaxprs_in_params(scan.params)) is scan.params["body"].jaxpr
+    assert next(core.jaxprs_in_params(scan.params)) is scan.params["jaxpr"].jaxpr
     assert "test_jaxprs.py" in str(fg.core.errors.describe_source(jit.source_info))
     for text in (str(closed.jaxpr), str(closed)):
         assert "sin" in text

@@ -24,10 +24,15 @@ _PLAIN = frozenset(
 LIKE = frozenset(["empty_like", "full_like", "ones_like", "zeros_like"])
 """Functions that take of their first argument its type alone."""
 
+AT_ONCE: set[type] = set()
+"""Classes of traces, beside fungrad's own, in which computation on constants runs at once."""
+
 
 def _passes(trace: Any) -> bool:
     """Return whether computation on constants in a trace runs at once."""
-    return trace.values is not None or (not trace.mode.branch and trace.label.startswith("vmap("))
+    if trace.values is not None or type(trace) in AT_ONCE:
+        return True
+    return not trace.mode.branch and trace.label.startswith("vmap(")
 
 
 def home() -> Recorder | None:

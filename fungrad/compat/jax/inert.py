@@ -337,8 +337,6 @@ _TABLE: dict[Any, dict[str, str]] = {
         "jax.extend.source_info_util": """
             user_context extend_name_stack set_name_stack reset_name_stack transform_name_stack
         """,
-        "jax.core": "take_current_trace set_current_trace",
-        "jax.extend.core": "take_current_trace set_current_trace",
     },
     no_effect: {
         "jax": "copy_to_host_async effects_barrier",

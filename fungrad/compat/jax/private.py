@@ -13,11 +13,11 @@ import optree
 from fungrad.compat.jax.array import Array
 from fungrad.compat.jax.inert import CPU, itself, no_effect
 from fungrad.compat.jax.x64 import canonical
-from fungrad.core import tree
+from fungrad.core import tracer, tree
 from fungrad.core.axes import open_axes
 from fungrad.core.paths import NAMESPACE
 from fungrad.core.state import holding, state_variable
-from fungrad.core.tracer import Tracer, current_trace, innermost_trace
+from fungrad.core.tracer import current_trace, innermost_trace
 from fungrad.test_util import gradients
 
 ArrayImpl = Array
@@ -226,17 +226,6 @@ pytype_aval_mappings, canonicalize_dtype_handlers = Handlers(), Handlers()
 shard_arg_handlers, global_result_handlers = Handlers(), Handlers()
 
 
-class Trace:
-    """The base of traces that libraries write for JAX; none is run by fungrad's."""
-
-    def __init_subclass__(cls, **_: Any) -> None:
-        pass
-
-
-class TraceTag:
-    """A key that distinguishes such traces."""
-
-
 def max_dim(d1: Any, d2: Any) -> Any:
     """Return the greater one of two lengths."""
     return max(d1, d2)
@@ -249,7 +238,7 @@ def min_dim(d1: Any, d2: Any) -> Any:
 
 def find_top_trace(xs: Any) -> Any:
     """Return the innermost of the traces that values belong to; None of arrays."""
-    traces = [x._owner for x in xs if type(x) is Tracer]
+    traces = [x._owner for x in xs if type(x) is tracer.Tracer]
     return max(traces, key=lambda trace: trace.level, default=None)
 
 
@@ -312,8 +301,3 @@ def is_constant_dim(dim: Any) -> bool:
 def physical_aval(aval: Any) -> Any:
     """Return the type of the stored array."""
     return aval
-
-
-def full_lower(val: Any) -> Any:
-    """Return the value."""
-    return val

@@ -20,6 +20,7 @@ from fungrad.core import kept
 from fungrad.core.config import process_settings
 from fungrad.core.trace import Trace
 from fungrad.core.tracer import Tracer
+from fungrad.transforms import foreign
 from fungrad.transforms.avals import ShapedArray
 
 SETTINGS = {"promotion": "jax", "out_of_bounds": "jax", "failures": "nan", "reading": False}
@@ -64,7 +65,7 @@ def set_up() -> None:
     of_tracer.aval = property(fungrad.typeof)
     of_tracer.sort = vars(Array)["sort"]  # NumPy's sorts in place
     of_tracer.at = property(Places)
-    of_tracer._trace = property(lambda self: self._owner)
+    of_tracer._trace = property(lambda self: getattr(self._owner, "of", self._owner))
     _say_shardings(ShapedArray)
     of_trace: Any = Trace
     of_trace.main = property(lambda self: self)
@@ -74,6 +75,7 @@ def set_up() -> None:
     of_tracer.view = viewing(of_tracer.view)
     powers.set_up(of_tracer)
     kept.finished = leave  # type: ignore[assignment]
+    foreign.finished = leave  # type: ignore[assignment]
     instances.set_up()
     in_place.set_up()
     for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):

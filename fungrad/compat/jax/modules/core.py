@@ -10,6 +10,7 @@ __all__ = ["max_dim", "min_dim"]
 Atom = Any
 _SOURCES = [
     "fungrad.compat.jax.results",
+    "fungrad.compat.jax.interpreting",
     "fungrad.compat.jax.private",
     "fungrad.extend.core",
     "fungrad",

@@ -26,6 +26,7 @@ custom_derivatives jax.custom_derivatives
 custom_transpose
 debugging jax.debug
 dispatch jax.extend.core.primitives
+dlpack jax.dlpack
 dtypes jax.dtypes
 effects jax.extend.core
 errors jax.errors
@@ -56,7 +57,9 @@ lax.utils jax.lax
 lax.windowed_reductions jax.lax
 linear_util jax.extend.linear_util
 literals .literals
+layout jax.experimental.layout
 mesh jax.sharding
+mesh_utils jax.experimental.mesh_utils
 monitoring jax.monitoring
 named_sharding jax.sharding
 nn jax.nn
@@ -67,12 +70,26 @@ numpy.array jax.numpy
 numpy.array_methods .places jax.numpy
 numpy.array_constructors jax.numpy
 numpy.array_creation jax.numpy
+numpy.einsum jax.numpy
+numpy.fft jax.numpy.fft
 numpy.index_tricks .index_tricks jax.numpy
+numpy.indexing jax.numpy
 numpy.lax_numpy jax.numpy
 numpy.linalg jax.numpy.linalg
+numpy.polynomial jax.numpy
 numpy.reductions jax.numpy
+numpy.scalar_types jax.numpy
+numpy.setops jax.numpy
+numpy.sorting jax.numpy
+numpy.tensor_contractions jax.numpy
+numpy.ufunc_api jax.numpy
 numpy.ufuncs jax.numpy
 numpy.util .promoting jax.numpy
+numpy.vectorize .gufuncs jax.numpy
+numpy.window_functions jax.numpy
+ops jax.ops
+ops.scatter jax.ops
+ops.special jax.scipy.special
 partition_spec jax.sharding
 pjit jax jax.extend.core.primitives
 prng jax.extend.random jax.random
@@ -81,9 +98,22 @@ random jax.random
 random.core jax.random jax.extend.core.primitives
 random.prng jax.extend.random jax.random jax.extend.core.primitives
 random.threefry2x32 jax.random jax.extend.core.primitives
+ref jax.ref
 scipy jax.scipy
+scipy.cluster jax.scipy.cluster
+scipy.cluster.vq jax.scipy.cluster.vq
+scipy.fft jax.scipy.fft
+scipy.integrate jax.scipy.integrate
 scipy.linalg jax.scipy.linalg
+scipy.ndimage jax.scipy.ndimage
+scipy.optimize jax.scipy.optimize
+scipy.signal jax.scipy.signal
+scipy.sparse jax.scipy.sparse
+scipy.sparse.linalg jax.scipy.sparse.linalg
+scipy.spatial jax.scipy.spatial
+scipy.spatial.transform jax.scipy.spatial.transform
 scipy.special jax.scipy.special
+scipy.stats jax.scipy.stats
 sharding jax.sharding
 sharding_impls jax.sharding
 source_info_util jax.extend.source_info_util
