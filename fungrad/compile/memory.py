@@ -19,6 +19,10 @@ from fungrad.primitives.dynamic import SLICES
 from fungrad.primitives.elementwise import Cast
 from fungrad.primitives.indexed import IndexedSlice
 from fungrad.primitives.shaping import Broadcast
+from fungrad.primitives.slices import Slice
+
+APART = 1 << 20
+"""Bytes from which each result of a program of a device has memory of its own: it would keep its neighbours."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -139,6 +143,26 @@ def is_same(equation: Equation, types: Sequence[ArrayType]) -> bool:
     """Whether the result is the operand: a conversion between weak and strong."""
     primitive, inputs, _ = equation
     return isinstance(primitive, Cast) and types[inputs[0]].dtype == primitive.dtype
+
+
+def rows_of(expr: Expr) -> dict[int, int]:
+    """Return the variables that are a row of a small array, and which one it is.
+
+    On a device small results share memory, so such rows need no copies, which are a launch each.
+    """
+    types = expr.types
+    made = {v for e in expr.equations if not e.primitive.view for v in e.outputs}
+    rows = {}
+    for primitive, inputs, outputs in expr.equations:
+        if isinstance(primitive, Slice) and inputs[0] in made and types[inputs[0]].nbytes < APART:
+            first, *rest = zip(primitive.start, primitive.stop, primitive.step, strict=True)
+            whole = all(
+                given == (0, n, 1)
+                for given, n in zip(rest, types[inputs[0]].shape[1:], strict=True)
+            )
+            if whole and first[1] - first[0] == 1:
+                rows[outputs[0]] = first[0]
+    return rows
 
 
 def assigns(primitive: Primitive) -> bool:

@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from fungrad.compile.kernels.fused import Fused
+from fungrad.compile.memory import APART
 from fungrad.compile.steps import Call, Control, Free, Schedule, filled_by, read_by
 from fungrad.core.errors import ExprError
 
 ALIGNED = 512
 """Alignment of places in bytes, as of CuPy's own memory."""
-LARGE = 1 << 20
-"""Bytes from which an array has memory of its own."""
 MOST = 1 << 10
 """Most arrays that a plan is made for: it compares all with each other."""
 
@@ -127,7 +126,7 @@ def _planned(steps: Schedule, scratch: Callable[[Fused], int]) -> Iterator[_Life
             given = [lives[v] for v in filled_by(step)]
             if needed := scratch(step.primitive):
                 given.append(_Life(len(steps.types) + number, needed, number, number))
-            if all(life.planned and 0 < life.size < LARGE for life in given):
+            if all(life.planned and 0 < life.size < APART for life in given):
                 yield from given
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from fungrad.compile.flow import Choice, ControlFlow, Repeat, Until, hoisted
 from fungrad.compile.joins import parts_of, places_of
 from fungrad.compile.kernels.fused import Fused
-from fungrad.compile.memory import assigns, is_same, memory_of, updated_inputs
+from fungrad.compile.memory import assigns, is_same, memory_of, rows_of, updated_inputs
 from fungrad.compile.overwriting import Overwriting, has_into, overwriting_of, rounds_in_place
 from fungrad.compile.passes.reads_first import reads_first
 from fungrad.compile.registers import Registers
@@ -104,7 +104,10 @@ class _Scheduler:
         self.types, self.steps = self.registers.types, self.registers.steps
         given = [v for i, v in enumerate(expr.inputs) if i not in frozenset(donated)]
         self.kept = {*given, *expr.constants}  # registers that are not ours to free
-        self.returned: set[int] = set()  # roots of the results so far
+        self.rows = {} if target.on_host else rows_of(expr)
+        self.returned: dict[
+            int, set[int | None]
+        ] = {}  # by root: its rows that are results, None for all
         self.dying: dict[int, list[int]] = {}  # by equation: results that no later one needs
         for equation in expr.equations:
             for v in equation.outputs:
@@ -372,9 +375,11 @@ class _Scheduler:
         self.registers.materialize(v, None)
         memory = self.memory
         root = memory.root[v]
-        shared = root in self.returned or root not in memory.owned or v in memory.repeated
+        returned, row = self.returned.setdefault(root, set()), self.rows.get(v)
+        overlaps = bool(returned) if row is None else not returned.isdisjoint([None, row])
+        shared = overlaps or root not in memory.owned or v in memory.repeated
         scalar = self.options.target.scalars and not self.types[v].shape
         borrowed = scalar or position in self.borrowed
         if position not in self.borrowed:
-            self.returned.add(root)
+            returned.add(row)
         return Result(self.registers[v], shared and not borrowed)
