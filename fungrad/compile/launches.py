@@ -13,7 +13,7 @@ import numpy as np
 from fungrad.compile.emit.cuda_form import CudaText
 from fungrad.compile.flow import runs_python
 from fungrad.compile.kernels.fused import Fused
-from fungrad.compile.plan import Plan, plan_of
+from fungrad.compile.plan import Plan, plan_of, views_of
 from fungrad.compile.steps import (
     Call,
     Control,
@@ -139,13 +139,18 @@ def placed(
     by_kernel = dict(zip(kernels, launched, strict=True))
     sure = {*steps.inputs, *steps.constants}
     new: list[Step] = []
-    if plan.places:
-        blocks = _Called(device.blocks_of(xp, plan, types))
-        new.append(Call(blocks, (), device.in_blocks(plan), None))
+    shown = views_of(steps, plan)
+    arrays = device.arrays_of(plan, shown, types)
+    held = plan.places.keys() | shown.keys()
+    if arrays:
+        blocks = _Called(device.blocks_of(xp, plan, arrays))
+        new.append(Call(blocks, (), tuple([x.register for x in arrays]), None))
     for number, step in enumerate(steps.steps):
         if isinstance(step, Free):
-            if registers := tuple([v for v in step.registers if v not in plan.places]):
+            if registers := tuple([v for v in step.registers if v not in held]):
                 new.append(Free(registers))
+        elif isinstance(step, Call) and step.results and step.results[0] in shown:
+            continue
         elif isinstance(step, Call) and isinstance(step.primitive, Fused):
             kernel = by_kernel[step.primitive]
             doubtful = [k for k, (v, _) in enumerate(step.operands) if v not in sure]

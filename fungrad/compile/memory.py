@@ -22,7 +22,7 @@ from fungrad.primitives.shaping import Broadcast
 from fungrad.primitives.slices import Slice
 
 APART = 1 << 20
-"""Bytes from which each result of a program of a device has memory of its own: it would keep its neighbours."""
+"""Bytes from which results on a device have memory of their own, since they would keep neighbours."""
 
 
 @dataclass(frozen=True, repr=False)

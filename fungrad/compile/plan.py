@@ -8,7 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
+import numpy as np
+
+from fungrad.compile.kernels.access import in_order, view_of
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.memory import APART
 from fungrad.compile.steps import Call, Control, Free, Schedule, filled_by, read_by
@@ -70,6 +75,33 @@ class Plan:
                 if place.meets(other):
                     raise ExprError(f"r{v} and r{w} share bytes of the {place.block}")
         return self
+
+
+class View(NamedTuple):
+    """An array that shows part of another: its first byte, and how many bytes neighbours are apart."""
+
+    offset: int
+    strides: tuple[int, ...]
+
+
+def views_of(steps: Schedule, plan: Plan) -> dict[int, tuple[int, View]]:
+    """Return the views of arrays with places, by register: the register of the array, and how."""
+    types = steps.types
+    found: dict[int, tuple[int, View]] = {}
+    for v in plan.places:
+        if v < len(types):
+            each = types[v].dtype.itemsize
+            found[v] = v, View(0, tuple([n * each for n in in_order(types[v].shape)]))
+    for step in steps.steps:
+        if isinstance(step, Call) and step.primitive.rearranges and not step.copied:
+            (operand,) = step.operands
+            if operand.register in found and operand.shape is None:
+                root, (offset, apart) = found[operand.register]
+                given = types[operand.register].shape
+                made = view_of(given, apart, partial(step.primitive.impl, np))
+                if made is not None and types[step.results[0]].dtype == types[root].dtype:
+                    found[step.results[0]] = root, View(offset + made[0], made[2])
+    return {v: x for v, x in found.items() if v not in plan.places}
 
 
 def plan_of(steps: Schedule, scratch: Callable[[Fused], int] = lambda _: 0) -> Plan:

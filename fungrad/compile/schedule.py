@@ -105,9 +105,8 @@ class _Scheduler:
         given = [v for i, v in enumerate(expr.inputs) if i not in frozenset(donated)]
         self.kept = {*given, *expr.constants}  # registers that are not ours to free
         self.rows = {} if target.on_host else rows_of(expr)
-        self.returned: dict[
-            int, set[int | None]
-        ] = {}  # by root: its rows that are results, None for all
+        self.returned: dict[int, set[int | None]] = {}
+        """By root: its rows that are results, or None for all of it."""
         self.dying: dict[int, list[int]] = {}  # by equation: results that no later one needs
         for equation in expr.equations:
             for v in equation.outputs:

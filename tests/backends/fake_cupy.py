@@ -82,11 +82,15 @@ class ndarray:
     device = "the device"
 
     def __init__(
-        self, array: np.ndarray | tuple[int, ...], dtype: Any = None, memptr: Any = None
+        self,
+        array: np.ndarray | tuple[int, ...],
+        dtype: Any = None,
+        memptr: Any = None,
+        strides: Any = None,
     ) -> None:
         if memptr is not None:
             assert isinstance(array, tuple)
-            self._array = np.ndarray(array, dtype, memptr.block, memptr.offset)
+            self._array = np.ndarray(array, dtype, memptr.block, memptr.offset, strides)
         else:
             self._array = np.empty(array, dtype) if isinstance(array, tuple) else array
 

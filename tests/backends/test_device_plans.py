@@ -307,3 +307,35 @@ def test_results_that_overlap_are_copied(cupy):
         y[...] = k
     for k, (y, z) in enumerate(zip(found, expected, strict=True)):
         np.testing.assert_array_equal(y.get(), np.full(z.shape, k))
+
+
+def turned(x, w):
+    """Views of arrays that kernels make: of one that is returned, and of one that products read."""
+    y = fnp.sin(x) * w + 1
+    z = fnp.cos(x) * w + 2
+    return (
+        y[::-2, 1:4].T,
+        y[1],
+        z.T @ w,
+        z[2:, ::-1].reshape(3, 16) @ fnp.ones((16, 2)),
+        z[:, 0] @ w,
+    )
+
+
+def test_views_of_places_are_no_calls(cupy, monkeypatch):
+    """They are made with the arrays that they show, and those of the arena once."""
+    called = []
+
+    def counted(name):
+        own = getattr(fake_cupy.ndarray, name)
+        return lambda self, *given: called.append(name) or own(self, *given)
+
+    f, args = fg.jit(turned), given(cupy, X, W)
+    f(*args)
+    monkeypatch.setattr(fake_cupy.ndarray, "__getitem__", counted("__getitem__"))
+    for _ in range(2):
+        found = f(*args)
+        for x, y in zip(found, plain(turned, X, W), strict=True):
+            np.testing.assert_allclose(x.get(), y, rtol=1e-13)
+            x[...] = 0  # the next call has arrays of its own
+    assert not called

@@ -194,7 +194,7 @@ MUTANTS = (
     Mutant(
         "result-shared-twice",
         "fungrad/compile/schedule.py",
-        "shared = root in self.returned or root not in memory.owned or v in memory.repeated",
+        "shared = overlaps or root not in memory.owned or v in memory.repeated",
         "shared = root not in memory.owned or v in memory.repeated",
         "two results of a program are one array",
         ("tests/transforms/test_jit.py::test_results_share_memory_with_nothing",),

@@ -14,7 +14,7 @@ import numpy as np
 from fungrad.compile.emit.cuda_systems import LARGEST
 from fungrad.compile.emit.cuda_types import c_type
 from fungrad.compile.emit.places import Unsupported
-from fungrad.compile.kernels.access import in_order
+from fungrad.compile.kernels.access import in_order, view_of
 from fungrad.compile.kernels.operations import DTYPES, F4, F8, DType
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType, Shape
@@ -55,21 +55,12 @@ def seen(x: Place, view: Callable[[Any], Any]) -> Place:
     Unsupported
         If that is no view, such as a reshape of what is transposed.
     """
-    shape = x.type.shape
-    made = np.asarray(view(sum(_lines(shape, x.strides), np.zeros(shape, np.int64))))
-    first = int(made.flat[0])
-    ends = [made.take(min(n - 1, 1), axis).flat[0] for axis, n in enumerate(made.shape)]
-    strides = tuple([int(end) - first for end in ends])
-    if (made != sum(_lines(made.shape, strides), first)).any():
+    found = view_of(x.type.shape, x.strides, view)
+    if found is None:
         raise Unsupported("a rearrangement that is no view")
+    first, shape, strides = found
     pointer = f"({x.pointer} + {first})" if first else x.pointer
-    return Place(pointer, x.type.update(shape=made.shape), strides, x.memory)
-
-
-def _lines(shape: Shape, strides: Sequence[int]) -> list[Any]:
-    """Return how far elements are from the first one, along each axis."""
-    places = np.ogrid[tuple([slice(n) for n in shape])] if shape else []
-    return [i * s for i, s in zip(places, strides, strict=True)]
+    return Place(pointer, x.type.update(shape=shape), strides, x.memory)
 
 
 class Steps:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -136,3 +136,26 @@ def in_order(shape: Shape) -> tuple[int, ...]:
         strides.append(step)
         step *= length
     return tuple(reversed(strides))
+
+
+def view_of(
+    shape: Shape, strides: Sequence[int], view: Callable[[Any], Any]
+) -> tuple[int, Shape, tuple[int, ...]] | None:
+    """Return the first element, shape and strides that a function of NumPy's gives of an array.
+
+    Strides are counted in elements. None if the function, which rearranges elements, gives no view.
+    """
+    made = np.asarray(view(sum(_lines_of(shape, strides), np.zeros(shape, np.int64))))
+    if not made.size:
+        return None
+    first = int(made.flat[0])
+    ends = [made.take(min(n - 1, 1), axis).flat[0] for axis, n in enumerate(made.shape)]
+    apart = tuple([int(end) - first for end in ends])
+    fits = (made == sum(_lines_of(made.shape, apart), first)).all()
+    return (first, made.shape, apart) if fits else None
+
+
+def _lines_of(shape: Shape, strides: Sequence[int]) -> list[Any]:
+    """Return how far elements are from the first one, along each axis."""
+    places = np.ogrid[tuple([slice(n) for n in shape])] if shape else []
+    return [i * s for i, s in zip(places, strides, strict=True)]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -15,8 +15,9 @@ from fungrad.compile.emit.cuda_types import prelude
 from fungrad.compile.fallback import Elsewhere, Refused, Rerun, Unfit
 from fungrad.compile.kernels.fused import Block
 from fungrad.compile.kernels.kernel import Kernel
-from fungrad.compile.plan import Plan
-from fungrad.core.types import ArrayType
+from fungrad.compile.kernels.operations import DType
+from fungrad.compile.plan import Plan, View
+from fungrad.core.types import ArrayType, Shape
 
 OPTIONS = ("--std=c++17", "--fmad=false")
 """Options of the compiler: products and sums are rounded separately, as on the host."""
@@ -205,46 +206,62 @@ def entered(xp: ModuleType, planned: Function, checking: Function) -> Function:
     return run
 
 
-def in_blocks(plan: Plan) -> tuple[int, ...]:
-    """Return the registers of a plan in the order in which `blocks_of` gives their arrays."""
-    return tuple(sorted(plan.places, key=lambda v: plan.places[v].block))  # the arena first
+class Array(NamedTuple):
+    """An array in a block: its register, and how `cupy.ndarray` makes it of an offset and strides."""
+
+    register: int
+    block: str
+    shape: Shape
+    dtype: DType
+    offset: int
+    strides: tuple[int, ...] | None
 
 
-def blocks_of(
-    xp: ModuleType, plan: Plan, types: Sequence[ArrayType]
-) -> Callable[[], tuple[Any, ...]]:
+def arrays_of(
+    plan: Plan, shown: Mapping[int, tuple[int, View]], types: Sequence[ArrayType]
+) -> list[Array]:
+    """Return the arrays of a plan, and those that show parts of them; those of the arena first."""
+    made = [
+        Array(v, x.block, types[v].shape, types[v].dtype, x.offset, None)
+        for v, x in plan.places.items()
+    ]
+    for v, (root, (offset, strides)) in shown.items():
+        place = plan.places[root]
+        offset += place.offset
+        made.append(Array(v, place.block, types[v].shape, types[v].dtype, offset, strides))
+    return sorted(made, key=lambda x: x.block)
+
+
+def blocks_of(xp: ModuleType, plan: Plan, arrays: Sequence[Array]) -> Callable[[], tuple[Any, ...]]:
     """Return the function that gives the arrays of a plan for one call.
 
     Those of the arena are the same in each call of a thread on a stream.
     """
     array, alloc = xp.ndarray, xp.cuda.alloc
     device, stream = xp.cuda.runtime.getDevice, xp.cuda.get_current_stream
-    inner = [(v, x.offset) for v, x in plan.places.items() if x.block == "arena"]
-    given = [(v, x.offset) for v, x in plan.places.items() if x.block == "results"]
+    inner = [x[2:] for x in arrays if x.block == "arena"]
+    given = [x[2:] for x in arrays if x.block == "results"]
+    alone = given[0][:2] if len(given) == 1 else None
     kept: dict[tuple[int, ...], list[Any]] = {}
-    shapes = {v: (types[v].shape, types[v].dtype) for v in plan.places}
-    alone = shapes[given[0][0]] if len(given) == 1 else None
 
     def of_arena() -> list[Any]:
         key = threading.get_ident(), device(), stream().ptr
-        if (arrays := kept.get(key)) is None:
+        if (made := kept.get(key)) is None:
             block = alloc(plan.arena)
-            arrays = [array(*shapes[v], block + offset) for v, offset in inner]
+            made = [array(s, t, block + at, strides) for s, t, at, strides in inner]
             if len(kept) >= KEPT:
                 kept.clear()
             if plan.arena <= KEPT_BYTES:
-                kept[key] = arrays
-        return arrays
-
-    parts = [(*shapes[v], offset) for v, offset in given]
+                kept[key] = made
+        return made
 
     def blocks() -> tuple[Any, ...]:
         own = of_arena() if inner else ()
         if alone is not None:
             return (*own, array(*alone))
-        if not parts:
+        if not given:
             return tuple(own)
         block = alloc(plan.results)
-        return (*own, *[array(shape, dtype, block + at) for shape, dtype, at in parts])
+        return (*own, *[array(s, t, block + at, strides) for s, t, at, strides in given])
 
     return blocks
