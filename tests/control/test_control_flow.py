@@ -361,3 +361,31 @@ def test_loops_by_hand(around):
     lasts, stacked = around(fg.vmap(run, (0, None)))(np.array([1.0, 2.0, 3.0]), xs)
     np.testing.assert_array_equal(lasts, [12, 192, 972])
     np.testing.assert_array_equal(stacked, [[1, 2], [2, 8], [3, 18]])
+
+
+@pytest.mark.parametrize("way", ["plain", "jit", "vmap"])
+def test_branches_that_only_choose(way):
+    """Arrays, trees, constants, keys and numbers of one type each are chosen as any results are."""
+    x, key = np.arange(6.0).reshape(2, 3), fg.random.key(0)
+
+    def f(which):
+        swapped = lax.cond(which > 0, lambda a, b: (a, b), lambda a, b: (b, a), x, -x)
+        constant = lax.cond(which > 1, lambda a: a, lambda a: np.ones(3), x[0])
+        one = lax.switch(which, [lambda a: a, lambda a: 2.5, lambda a: -1.0], 0.5)
+        chosen = lax.cond(which > 0, lambda a, b: a, lambda a, b: b, key, fg.random.key(1))
+        empty = lax.cond(
+            which > 0, lambda a: {"a": a, "b": None}, lambda a: {"a": a, "b": None}, x[:0]
+        )
+        return swapped, constant, one, fg.random.key_data(chosen), empty["a"]
+
+    run = {"plain": f, "jit": fg.jit(f), "vmap": fg.jit(fg.vmap(f))}[way]
+    for which in range(3):
+        found = run(np.array([which])) if way == "vmap" else run(which)
+        found = fg.tree.map(lambda a: a[0], found) if way == "vmap" else found
+        (first, second), constant, one, chosen, empty = found
+        np.testing.assert_array_equal(first, x if which else -x)
+        np.testing.assert_array_equal(second, -x if which else x)
+        np.testing.assert_array_equal(constant, x[0] if which > 1 else np.ones(3))
+        np.testing.assert_array_equal(one, [0.5, 2.5, -1.0][which])
+        np.testing.assert_array_equal(chosen, fg.random.key_data(fg.random.key(0 if which else 1)))
+        assert empty.shape == (0, 3)

@@ -178,10 +178,14 @@ def selected(which: Any, branches: Sequence[Program], operands: Values) -> Seque
     for i, outs in enumerate(others, 1):
         takes = equal(which, full(ArrayType((), which.dtype), i))
         results = [
-            y if x is y else select(Broadcast(y.shape, ())(takes), as_type(x, type_of(y)), y)
+            y if x is y else select(_for_each(takes, y.shape), as_type(x, type_of(y)), y)
             for x, y in zip(outs, results, strict=True)
         ]
     return results
+
+
+def _for_each(flag: Any, shape: tuple[int, ...]) -> Any:
+    return Broadcast(shape, tuple(range(len(shape))))(flag) if shape else flag
 
 
 @memoized
