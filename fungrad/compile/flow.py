@@ -52,6 +52,18 @@ class Until(NamedTuple):
 ControlFlow: TypeAlias = Choice | Repeat | Until
 
 
+def held(flow: ControlFlow) -> list[Expr]:
+    """Return the programs that a primitive holds, whose control flow this is."""
+    match flow:
+        case Choice():
+            return list(flow.branches)
+        case Until():
+            return [flow.condition, flow.body]
+        case Repeat():
+            bodies = [body for _, body in flow.spans]
+            return bodies if flow.before is None else [flow.before, *bodies]
+
+
 def runs_python(primitive: Primitive) -> bool:
     """Whether it runs Python, perhaps the user's: that may raise, and earlier warnings must precede it."""
     if primitive.effect or not primitive.remembered:

@@ -80,6 +80,12 @@ def _uncut(expr: Expr) -> Expr:
     return uncut(expr)
 
 
+def _uncut_for_devices(expr: Expr) -> Expr:
+    from fungrad.compile.kernels.routine import uncut
+
+    return uncut(expr, calls=False)
+
+
 def _spelled_out(expr: Expr) -> Expr:
     from fungrad.compile.kernels.spelled import spelled_out
 
@@ -192,7 +198,8 @@ PASSES = (
     Pass("outline loops", _outlined_first, _DEVICE),
     Pass("write out for devices", _for_devices, _DEVICE),
     Pass("spell out for devices", _spelled_for_devices, _BLOCK),
-    Pass("uncut", _uncut, _ROUTINE | _BLOCK),
+    Pass("uncut", _uncut, _ROUTINE),
+    Pass("uncut for devices", _uncut_for_devices, _BLOCK),
     Pass("units", _without_units, _KERNELS | _DEVICE | _ROUTINE | _BLOCK),
     Pass("take apart", _taken_apart, _KERNELS),
     Pass("outline", _outlined, _KERNELS),

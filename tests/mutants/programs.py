@@ -68,10 +68,18 @@ MUTANTS = (
     Mutant(
         "scan-transposed-forwards",
         "fungrad/programs/loops/scan.py",
-        "            not self.reverse,\n",
-        "            self.reverse,\n",
+        "present), counts, not self.reverse)\n",
+        "present), counts, self.reverse)\n",
         "the backward pass of scan goes forwards",
         ("tests/control/test_control_flow.py::test_loops_by_hand",),
+    ),
+    Mutant(
+        "rows-of-a-batch-shared",
+        "fungrad/programs/loops/scan.py",
+        "        rows = [i >= self.counts[0] for i in range(len(self.body.expr.inputs))]\n",
+        "        rows = [i > self.counts[0] for i in range(len(self.body.expr.inputs))]\n",
+        "the first operand of a batch of loops counts as the same in all calls",
+        ("tests/control/test_mapped_loops.py::test_a_batch_is_its_calls",),
     ),
     Mutant(
         "scan-batch-axis",

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fungrad.compile.flow import Choice, ControlFlow, Repeat, Until, runs_python
+from fungrad.compile.flow import ControlFlow, Repeat, Until, held, runs_python
 from fungrad.compile.kernels.bounds import evenly
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.meaning import is_of_elements, work_of
@@ -306,20 +306,9 @@ def accumulating(expr: Expr) -> set[int]:
     return scatters | {made[v] for n in scatters if (v := expr.equations[n].inputs[0]) in made}
 
 
-def _programs(flow: ControlFlow) -> list[Expr]:
-    match flow:
-        case Choice():
-            return list(flow.branches)
-        case Until():
-            return [flow.condition, flow.body]
-        case Repeat():
-            bodies = [body for _, body in flow.spans]
-            return bodies if flow.before is None else [flow.before, *bodies]
-
-
 def _computed(flow: ControlFlow) -> Iterable[ArrayType]:
     """Yield the types of results within loops and branches; of assignments, the types of the elements."""
-    pending = _programs(flow)
+    pending = held(flow)
     while pending:
         expr = pending.pop()
         for primitive, inputs, outputs in expr.equations:
@@ -327,7 +316,7 @@ def _computed(flow: ControlFlow) -> Iterable[ArrayType]:
             if inner is None:
                 yield from [expr.types[v] for v in (inputs[1:2] if assigns(primitive) else outputs)]
             else:
-                pending += _programs(inner)
+                pending += held(inner)
 
 
 def _is_large(type_: ArrayType) -> bool:

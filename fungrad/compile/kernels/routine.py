@@ -127,9 +127,14 @@ def routine_of(expr: Expr, steps: Schedule, seen: Collection[int] = ()) -> Routi
     return Routine(steps, frozenset(followed))
 
 
-def uncut(expr: Expr) -> Expr:
-    """Return a program whose loops are run step by step."""
-    equations = [e._replace(primitive=e.primitive.uncut) for e in expr.equations]
+def uncut(expr: Expr, calls: bool = True) -> Expr:
+    """Return a program whose loops run step by step; those over calls of a batch only with `calls`."""
+    equations = [
+        e
+        if not calls and getattr(e.primitive, "over_calls", False)
+        else e._replace(primitive=e.primitive.uncut)
+        for e in expr.equations
+    ]
     return dataclasses.replace(expr, equations=tuple(equations))
 
 

@@ -19,6 +19,7 @@ from fungrad.primitives.shaping import constant_like, expand, full
 from fungrad.programs.analysis import fixpoint, placed, reads, rearranged, returning_inputs
 from fungrad.programs.closing import Values, batched_program, memoized
 from fungrad.programs.loops.lanes import along, is_total, lends, only
+from fungrad.programs.loops.scan import Mapped
 from fungrad.programs.loops.steps import Kinds, Versioned, split_step, transposed_step
 from fungrad.programs.loops.while_loop import While
 from fungrad.programs.pushing import Moved, Pushed, derivative
@@ -153,6 +154,11 @@ class Counted(While, Collecting, Versioned):
         return tuple([x if flag else None for x, flag in zip(cts, given, strict=True)])
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
+        from fungrad.programs.loops.mapped import one_by_one
+
+        results = one_by_one(Mapped, self, size, batched, operands)
+        if results is not None:
+            return tuple(results)
         consts, carries = self._places
         b = len(consts)
         if not batched[0] or batched[1 + b] or not size or not carries:
@@ -194,7 +200,8 @@ def counted(step: Program, consts: int, length: int) -> Counted:
         return [less(k, count)]
 
     cond = record_expr("counted", goes_on, [NUMBER, *types[consts:]])
-    return Counted(Program(cond), Program(record_expr("counted", run, types)), (1, consts), length)
+    body = Program(record_expr("counted", run, types))
+    return Counted(Program(cond), body, (1, consts), length=length)
 
 
 def _row(x: Any, k: Any) -> Any:

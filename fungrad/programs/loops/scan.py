@@ -11,6 +11,7 @@ from fungrad.compile.loops.fission import Plan, one_span, plan
 from fungrad.compile.lower import Program
 from fungrad.compile.steps import Rows
 from fungrad.core.backend import as_result, to_device
+from fungrad.core.errors import MissingRuleError
 from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.types import ArrayType, tangent_type
 from fungrad.primitives.shaping import expand, move_axis
@@ -60,7 +61,7 @@ class Scan(Pushing, Collecting, Versioned):
     `length` rows. `body` takes the constants, the carries and a row of each; it returns the next
     carries and a row of each stacked result. With `reverse` the last row comes first. The results are the
     last carries and the stacked results. A loop that is a derivative, linear in its carries, is `tangent`; one that
-    is what is left of a loop that was cut is run `stepwise`.
+    is what is left of a loop that was cut is run `stepwise`. A batch of one that is `together` makes each step for all calls.
     """
 
     body: Program
@@ -70,6 +71,7 @@ class Scan(Pushing, Collecting, Versioned):
     tangent: bool = False
     stepwise: bool = False
     versions: tuple[int, ...] = ()
+    together: bool = False
 
     def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
         of_step = [tangent_type(t) for t in self.body.expr.output_types]
@@ -88,7 +90,7 @@ class Scan(Pushing, Collecting, Versioned):
     def __repr__(self) -> str:
         """Show the number of steps."""
         flags = [name for name in ("reverse", "tangent", "stepwise") if getattr(self, name)]
-        return f"scan[{', '.join([f'length={self.length}', *flags])}]"
+        return f"{self.name}[{', '.join([f'length={self.length}', *flags])}]"
 
     @property
     def _carries(self) -> slice:
@@ -254,10 +256,14 @@ class Scan(Pushing, Collecting, Versioned):
         order += range(n + handed_on, n + len(moving))
         body = rearranged(parts.step, order, range(len(alive)))
         counts = (len(parts.consts) + consts, handed_on - consts)
-        loop = scan_of(body, counts, self.length, self.reverse, tangent=True)
+        loop = self.like(body, counts, self.reverse)
         return loop(  # type: ignore[no-any-return]
             *parts.consts.values(), *given[:handed_on], *parts.rows.values(), *given[handed_on:]
         )
+
+    def like(self, body: Program, counts: tuple[int, int], reverse: bool) -> Scan:
+        """Return the loop of a derivative, with as many steps."""
+        return scan_of(body, counts, self.length, reverse, tangent=True)
 
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
         return self.collect([None] * len(operands), ct, *operands)
@@ -275,13 +281,8 @@ class Scan(Pushing, Collecting, Versioned):
         (consts, still, xs), (sums, carried, rows) = kinds
         of_outputs = reaches(expr, linear)
         present = [i for i in range(k, len(expr.outputs)) if ct[i] is not None and of_outputs[i]]
-        loop = scan_of(
-            transposed_step(self.body, kinds, present),
-            (len(consts), len(sums) + len(carried)),
-            self.length,
-            not self.reverse,
-            tangent=True,
-        )
+        counts = len(consts), len(sums) + len(carried)
+        loop = self.like(transposed_step(self.body, kinds, present), counts, not self.reverse)
         history = self._history(operands, *kinds.known) if still else []
         pulled = loop(
             *[operands[i] for i in consts],
@@ -331,6 +332,11 @@ class Scan(Pushing, Collecting, Versioned):
         return flags, out
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
+        from fungrad.programs.loops.mapped import one_by_one
+
+        results = one_by_one(Mapped, self, size, batched, operands)
+        if results is not None:
+            return tuple(results)
         flags, out = self._with_batch(batched)
         c, k = self.counts
         body = batched_program(self.body, size, flags, out)
@@ -345,6 +351,32 @@ class Scan(Pushing, Collecting, Versioned):
             move_axis(x, 1, 0) if b and i >= k else x
             for i, (x, b) in enumerate(zip(outs, out, strict=True))
         )
+
+
+@primitive
+class Mapped(Scan):
+    """Run `body` for each row: it holds a loop, and the rows are calls of a batch.
+
+    A processor's machine code runs it call by call; elsewhere its steps are of all calls at once.
+    """
+
+    over_calls = True
+
+    @property
+    def _plan(self) -> Plan:
+        if self.stepwise or self.counts[1]:
+            return super()._plan
+        rows = [i >= self.counts[0] for i in range(len(self.body.expr.inputs))]
+        try:
+            block = batched_program(self.body, self.length, rows)
+        except MissingRuleError:  # a primitive that is computed for one call at a time
+            return super()._plan
+        return Plan(None, ((Rows(0, self.length, self.length), block),))
+
+    def like(self, body: Program, counts: tuple[int, int], reverse: bool) -> Scan:
+        if counts[1]:
+            return super().like(body, counts, reverse)
+        return shared(Mapped, body, counts, self.length, False, True)
 
 
 def scan_of(

@@ -69,12 +69,14 @@ C = TypeVar("C")
 class While(Pushing):
     """Run `body` on the carries for as long as `cond` is true of them.
 
-    The operands are the constants of `cond` and of `body`, as many as `counts` says, then the carries.
+    The operands are the constants of `cond` and of `body`, as many as `counts` says, then the carries. A batch of one that
+    is `together` makes each step for all calls.
     """
 
     cond: Program
     body: Program
     counts: tuple[int, int]
+    together: bool = False
 
     def abstract_eval(self, *types: ArrayType) -> tuple[ArrayType, ...]:
         return tuple(map(tangent_type, self.body.expr.output_types))
