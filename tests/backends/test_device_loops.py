@@ -109,7 +109,20 @@ def triangles(x, rows):
     return lax.scan(step, x + 1, rows)
 
 
-PROGRAMS = [system, swapped, places, nested, wide, whole_numbers, triangles]
+def stretched(x, rows):
+    """Updates that NumPy stretches, of a row and of a column."""
+
+    def step(carry, row):
+        y = carry.at[1:].set(row).at[:, 2].set(row[0])
+        z = lax.dynamic_update_slice(
+            x @ y, fnp.broadcast_to(row[1:], (2, 2)), (1, (row[0] > 0) * 1)
+        )
+        return fnp.sin(y @ x), z.at[0].add(row[2]).at[:, :2].add(fnp.sum(y))
+
+    return lax.scan(step, x + 1, rows)
+
+
+PROGRAMS = [system, swapped, places, nested, wide, whole_numbers, triangles, stretched]
 
 
 def check(cupy, f, *args, tolerance=1e-9):  # noqa: F811
@@ -144,7 +157,7 @@ def test_loops_are_launches(cupy, f):  # noqa: F811
     check(cupy, f, X, ROWS)
 
 
-@pytest.mark.parametrize("f", [system, swapped, nested, wide])
+@pytest.mark.parametrize("f", [system, swapped, nested, wide, stretched])
 def test_their_gradients(cupy, f):  # noqa: F811
     assert not loops_of(gradient(f), X, ROWS)
     check(cupy, gradient(f), X, ROWS)

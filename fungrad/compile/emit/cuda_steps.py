@@ -183,9 +183,11 @@ class Steps:
         return Place(pointer, x.type.update(shape=x.type.shape[1:]), x.strides[1:], x.memory)
 
     def move(self, target: Place, source: Place, by: str = "=") -> None:
-        """Copy the elements of one array to another, or add them by `+=`."""
+        """Copy the elements of one array to another, or add them by `+=`; NumPy's broadcasts hold."""
         if target == source:
             return
+        if source.type.shape != target.type.shape:
+            source = seen(source, lambda array: np.broadcast_to(array, target.type.shape))
         with self.step([source], [target]), self.elements(target.type.shape) as at:
             self.do(f"{element(target, at)} {by} {element(source, at)};")
 
@@ -249,7 +251,7 @@ class Steps:
         if value.type.ndim or min((*pad.low, *pad.high), default=0) < 0:
             raise Unsupported(f"{pad} for one block")
         out = self.new(type_)
-        self.move(out, value._replace(strides=(0,) * type_.ndim))
+        self.move(out, value)
         index: list[int | slice] = []
         for a, (low, high, interior) in enumerate(
             zip(pad.low, pad.high, pad.interior, strict=True)
