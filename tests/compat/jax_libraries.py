@@ -14,7 +14,9 @@ import pytest
 from jax import lax
 from jax._src import literals, pjit
 from jax._src.api_util import infer_argnums_and_argnames
+from jax._src.interpreters import batching
 from jax._src.numpy import index_tricks
+from jax._src.numpy import vectorize as gufuncs
 from jax._src.numpy.array_methods import _IndexUpdateHelper, _IndexUpdateRef
 from jax._src.numpy.util import promote_args_inexact, promote_dtypes_complex
 from jax.experimental import io_callback, sparse
@@ -925,3 +927,36 @@ def test_numbers_that_are_moved_are_weak():
         for number in (2, 2.5):
             for run in (f, jax.jit(f), lambda x: jax.jit(lambda: f(x))()):  # noqa: B023
                 assert run(number).weak_type, name
+
+
+def test_parts_of_vectorize():
+    inputs, outputs = gufuncs._parse_gufunc_signature("(m,n),(n),()->(m),()")
+    assert (inputs, outputs) == ([("m", "n"), ("n",), ()], [("m",), ()])
+    for wrong in ("(m,n)", "m->(n)", "(m)->n", "(m+1)->()"):
+        with pytest.raises(ValueError, match="not a valid gufunc signature"):
+            gufuncs._parse_gufunc_signature(wrong)
+    args = jnp.ones((4, 1, 2, 3)), jnp.ones((5, 3)), jnp.ones(())
+    shape, sizes = gufuncs._parse_input_dimensions(args, inputs, "here")
+    assert (shape, sizes) == ((4, 5), {"m": 2, "n": 3})
+    with pytest.raises(ValueError, match="inconsistent size for core dimension 'n': 4 vs 3 here"):
+        gufuncs._parse_input_dimensions((args[0], jnp.ones(4), 1.0), inputs, "here")
+    with pytest.raises(ValueError, match="does not have enough dimensions"):
+        gufuncs._parse_input_dimensions((jnp.ones(3), *args[1:]), inputs, "here")
+    with pytest.raises(TypeError, match="expected 3, got 2 here"):
+        gufuncs._parse_input_dimensions(args[:2], inputs, "here")
+    checked = gufuncs._check_output_dims(lambda x: (x, x.sum()), sizes, outputs, "here")
+    assert len(checked(jnp.ones(2))) == 2
+    with pytest.raises(ValueError, match="inconsistent size"):
+        checked(jnp.ones(3))
+    f, rest, options = gufuncs._apply_excluded(
+        lambda *a, **k: (a, k), {1, "b"}, (1, 2, 3), {"b": 4, "c": 5}
+    )
+    assert ([*rest], options) == ([1, 3], {"c": 5})
+    assert f(7, 8, c=6) == ((7, 2, 8), {"c": 6, "b": 4})
+
+
+def test_classes_that_libraries_ask_for():
+    assert not isinstance(jnp.ones(2), jax.stages.ArgInfo)
+    info = jax.stages.ArgInfo(jax.typeof(jnp.ones(2)), donated=False)
+    assert (info.shape, info.dtype, info.donated) == ((2,), jnp.float32, False)
+    assert not batching.is_vmappable(jnp.ones(2))

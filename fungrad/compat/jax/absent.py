@@ -54,7 +54,6 @@ _TABLE: dict[str, dict[str, str]] = {
         "jax.interpreters.partial_eval": """
             dce_jaxpr dce_jaxpr_call_rule dce_jaxpr_closed_call_rule dce_jaxpr_consts
         """,
-        "jax.stages": "ArgInfo",
     },
     "fungrad.random has its own generators; new ones cannot be declared": {
         "jax.extend.random": "",

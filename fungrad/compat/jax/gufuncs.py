@@ -12,7 +12,7 @@ Dims = tuple[str, ...]
 
 def _parse_gufunc_signature(signature: str) -> tuple[list[Dims], list[Dims]]:
     """Return the names of the axes of each operand, and of each result."""
-    sides = signature.replace(" ", "").split("->")
+    sides = signature.split("->")
     if len(sides) != 2 or not all(s[:1] == "(" and s[-1:] == ")" for s in sides):
         raise ValueError(f"not a valid gufunc signature: {signature}")
     names = [[part.split(",") for part in side[1:-1].split("),(")] for side in sides]

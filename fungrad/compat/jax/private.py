@@ -293,6 +293,11 @@ def eval_context() -> Iterator[None]:
         yield
 
 
+def is_vmappable(x: Any) -> bool:
+    """Return False: `register_vmappable` is refused, so no class is mapped by functions of its own."""
+    return False
+
+
 def is_constant_dim(dim: Any) -> bool:
     """Return whether a length is known: all are."""
     return isinstance(dim, (int, np.integer))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -46,6 +47,17 @@ class Traced(Holder):
     def lower(self, **_: Any) -> Lowered:
         """Return the same, to be compiled; there is one platform."""
         return Lowered(self.inner)
+
+
+@dataclasses.dataclass(frozen=True)
+class ArgInfo:
+    """The type of an argument; libraries ask whether a leaf is one."""
+
+    _aval: Any
+    donated: bool
+
+    shape = property(lambda self: self._aval.shape)
+    dtype = property(lambda self: self._aval.dtype)
 
 
 def jaxpr_as_fun(closed_jaxpr: Any, *args: Any) -> Callable[..., Any]:
