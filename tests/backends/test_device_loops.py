@@ -122,7 +122,20 @@ def stretched(x, rows):
     return lax.scan(step, x + 1, rows)
 
 
-PROGRAMS = [system, swapped, places, nested, wide, whole_numbers, triangles, stretched]
+def elements(x, rows):
+    """Elements that are read, and then overwritten, before they are used."""
+
+    def step(carry, row):
+        v, k = carry
+        m = lax.dynamic_index_in_dim(v, k, keepdims=False)
+        n = v[2]
+        v = lax.dynamic_update_slice(v, row[:2] * 3, (k & 1,)).at[2].set(row[0])
+        return (v, (k + 1) & 1), m * 2 + fnp.sin(n) + v[0]
+
+    return lax.scan(step, (x[0] * 1, fnp.asarray(0)), rows)
+
+
+PROGRAMS = [elements, system, swapped, places, nested, wide, whole_numbers, triangles, stretched]
 
 
 def check(cupy, f, *args, tolerance=1e-9):  # noqa: F811

@@ -41,6 +41,7 @@ from fungrad.compile.steps import (
 )
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
+from fungrad.primitives.dynamic import SLICES
 
 FEWEST, MOST = 32, 256
 """Threads of a block: those of a warp, up to as many as most multiprocessors run well."""
@@ -190,7 +191,8 @@ class _Block(Steps):
                 operands = [_operand(x, registers) for x in step.operands]
                 made = step.results if isinstance(step, Call) else (step.register,)
                 results = self._computed(step.primitive, operands, [types[v] for v in made])
-                if isinstance(step, Call) and step.copied:
+                element = isinstance(step.primitive, SLICES) and not results[0].type.shape
+                if element or (isinstance(step, Call) and step.copied):  # elements are no views
                     results = [self.copy(x) for x in results]
                 registers |= dict(zip(made, results, strict=True))
             case Assign():
