@@ -14,7 +14,7 @@ import itertools
 import sys
 import warnings
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from types import (
     BuiltinMethodType,
     CodeType,
@@ -23,7 +23,7 @@ from types import (
     MethodType,
     ModuleType,
 )
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -36,11 +36,11 @@ from fungrad.core.generators import (
     shared_generator,
     state_of,
 )
-from fungrad.core.unseeded import MAKERS, instructions_in, made_without_seed
+from fungrad.core.mention import Mention
+from fungrad.core.unseeded import MAKERS, made_without_seed
 
 _FUNCTIONS = 64
 """How many functions are looked through for the generators that they use, at most."""
-
 
 _ITEMS = 16
 """How many items of a container are looked at, at most."""
@@ -52,25 +52,18 @@ _DEEP = 2
 """How many containers, or attributes of attributes, may lie between a name and a generator."""
 
 
-class _Mention(NamedTuple):
-    """A name in a function of a generator or its container, with the items that lead to the generator."""
-
-    code: CodeType
-    scope: dict[str, Any]
-    name: str
-    items: tuple[Any, ...] = ()
-
-
 class Draws:
     """The random number generators that a function can reach, as they are before it is traced."""
 
     __slots__ = ("_before", "_function", "_mentions", "_shared", "_unseeded")
 
     def __init__(self, function: Any, arguments: Sequence[Any] = ()) -> None:
-        self._function = function
-        search = _Search(function, arguments)
+        self._function, search = function, _Search(function, arguments)
         self._mentions, self._unseeded = search.mentions, search.unseeded
-        self._before = [(x, state_of(x)) for x, _ in self._mentions.values()]
+        own = _code_of(function)
+        self._before = [
+            (x, state_of(x)) for x, m in search.mentions.values() if not m.seeded_in(own)
+        ]
         self._shared = shared = shared_generator()  # which libraries draw from
         if shared is not None and id(shared) not in self._mentions:
             self._before.append((shared, position_of(shared)))
@@ -102,7 +95,7 @@ class Draws:
         if id(generator) in self._mentions:
             _, mention = self._mentions[id(generator)]
             code, scope = mention.code, mention.scope
-            line, draw = _line_of(mention), _written(generator, mention)
+            line, draw = mention.line(), mention.written(generator)
         else:
             own = _code_of(self._function)
             if own is None or len(sys._current_frames()) > 1:  # another thread may have drawn them
@@ -147,7 +140,7 @@ class _Search:
     __slots__ = ("_kinds", "_looked", "_pending", "_seen", "mentions", "unseeded")
 
     def __init__(self, function: Any, arguments: Sequence[Any]) -> None:
-        self.mentions: dict[int, tuple[Any, _Mention]] = {}
+        self.mentions: dict[int, tuple[Any, Mention]] = {}
         self.unseeded: list[tuple[CodeType, dict[str, Any]]] = []
         self._kinds = generator_types()
         self._looked: set[int] = set()
@@ -219,7 +212,7 @@ class _Search:
             elif kind not in _PLAIN:
                 self._see_object(value, kind, names, code, scope, name)
         if "rvs" in names and (shared := shared_generator()) is not None:  # of SciPy
-            self.mentions.setdefault(id(shared), (shared, _Mention(code, scope, "rvs")))
+            self.mentions.setdefault(id(shared), (shared, Mention(code, scope, "rvs")))
 
     def _see_module(
         self, module: ModuleType, names: Sequence[str], code: CodeType, scope: Any, name: str
@@ -232,7 +225,7 @@ class _Search:
             if called == "numpy" and "random" in names:
                 module.random  # noqa: B018 - which NumPy imports when it is asked for
             if (called != "numpy" or "random" in names) and (shared := shared_generator()):
-                mention = _Mention(code, scope, "random" if called == "numpy" else name)
+                mention = Mention(code, scope, "random" if called == "numpy" else name)
                 self.mentions.setdefault(id(shared), (shared, mention))
         elif called.partition(".")[0] not in _NOT_FOLLOWED:
             held = module.__dict__
@@ -294,7 +287,7 @@ class _Search:
             inner = 0
             for key, value in itertools.islice(zip(keys, values, strict=False), _ITEMS):
                 if (kind := type(value)) in self._kinds:
-                    mention = _Mention(code, scope, name, (*items, key))
+                    mention = Mention(code, scope, name, (*items, key))
                     self.mentions.setdefault(id(value), (value, mention))
                 elif not last and kind in _CONTAINERS and inner < _INNER:
                     self._see_items(value, code, scope, name, (*items, key))
@@ -308,7 +301,7 @@ class _Search:
         if kind is FunctionType:
             self._pending.append(value)
         elif kind in self._kinds:
-            self.mentions.setdefault(id(value), (value, _Mention(code, scope, name)))
+            self.mentions.setdefault(id(value), (value, Mention(code, scope, name)))
         elif kind in _CONTAINERS or isinstance(value, tuple):  # one with names for its items
             if id(value) not in self._looked:
                 self._looked.add(id(value))
@@ -316,7 +309,7 @@ class _Search:
         elif kind in _BOUND:
             of = value.__self__
             if type(of) in self._kinds:
-                self.mentions.setdefault(id(of), (of, _Mention(code, scope, name)))
+                self.mentions.setdefault(id(of), (of, Mention(code, scope, name)))
             else:
                 self._pending.append(value)
         elif callable(value) and (
@@ -363,38 +356,3 @@ def _scope_of(function: Any) -> dict[str, Any]:
     while isinstance(function, functools.partial):
         function = function.func
     return getattr(getattr(function, "__func__", function), "__globals__", {})
-
-
-# Where the draw is written
-
-
-def _instructions(mention: _Mention) -> Iterator[tuple[int, str, str]]:
-    """Yield (line, name, attribute) for the places that mention a name in the code, or inside of it."""
-    name = ""
-    for line, x in instructions_in(mention.code):
-        if name:
-            attribute = x.argval if x.opname in ("LOAD_ATTR", "LOAD_METHOD") else ""
-            yield line, name, attribute
-            name = ""
-        if x.opname.startswith("LOAD_") and x.argval == mention.name:
-            name = mention.name
-
-
-_NO_DRAW = ("default_rng", "seed", "bit_generator", "RandomState", "Generator", "SeedSequence")
-
-
-def _line_of(mention: _Mention) -> int:
-    lines = [line for line, _, attribute in _instructions(mention) if attribute not in _NO_DRAW]
-    return lines[0] if lines else mention.code.co_firstlineno
-
-
-def _written(generator: Any, mention: _Mention) -> str:
-    """Return how to draw from a generator outside of the function."""
-    name = mention.name + "".join([f"[{item!r}]" for item in mention.items])
-    if hasattr(generator, "getstate"):
-        if mention.items:
-            return f"{name}.random"
-        return "random.random" if name in ("random", "") else name
-    if generator is shared_generator():
-        return "np.random.normal"
-    return f"{name or 'rng'}.normal"

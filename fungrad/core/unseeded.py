@@ -1,4 +1,4 @@
-"""Random generators that a function makes without a seed, found in its bytecode."""
+"""Random generators that a function makes without a seed, or gives one first, found in its bytecode."""
 
 from __future__ import annotations
 
@@ -55,3 +55,30 @@ def made_without_seed(code: CodeType) -> tuple[tuple[int, str], ...]:
         if x.opname not in ("PUSH_NULL", "PRECALL"):  # which come between the name and the call
             named = x.argval if x.opname.startswith("LOAD_") and x.argval in MAKERS else ""
     return tuple(calls)
+
+
+@functools.lru_cache(maxsize=256)
+def seeds_first(code: CodeType, name: str) -> bool:
+    r"""Whether a function gives the generator `name` a constant seed before anything else, in each call.
+
+    >>> seeds_first(compile("random.seed(0)\nx = random.random()", "", "exec"), "random")
+    True
+    """
+    import dis
+
+    between = ("PUSH_NULL", "PRECALL", "EXTENDED_ARG")
+    steps = [x for x in dis.get_instructions(code) if x.opname not in between]
+    at = [i for i, x in enumerate(steps) if x.opname.startswith("LOAD_") and x.argval == name]
+    bare = {
+        steps[i].opname in ("LOAD_ATTR", "LOAD_METHOD") for i in at if i - 1 not in at
+    }  # not of `random.random`
+    if len(bare) != 1:  # there may be Python's and NumPy's
+        return False
+    first = at[0]
+    if any(x.opcode in dis.hasjrel or x.opcode in dis.hasjabs for x in steps[:first]):
+        return False
+    following = [(x.opname, x.argval) for x in steps[first + 1 : first + 4]]
+    match following:
+        case [(_, "seed"), ("LOAD_CONST" | "LOAD_SMALL_INT", seed), ("CALL", 1)]:
+            return seed is not None
+    return False

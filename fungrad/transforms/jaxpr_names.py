@@ -83,18 +83,20 @@ def _loop(params: Fields) -> Fields:
     return {**_FLAGS, **fields, "counts": counts}
 
 
-_FLAGS: Fields = {"tangent": False, "stepwise": False, "versions": ()}
+_FLAGS: Fields = {"tangent": False, "stepwise": False, "versions": (), "together": False}
 
 
 def _of_while(fields: Fields) -> Fields:
-    consts = fields.pop("counts")
-    return {**fields, "cond_nconsts": consts[0], "body_nconsts": consts[1]}
+    of_cond, of_body = fields.pop("counts")
+    counts = {"cond_nconsts": of_cond, "body_nconsts": of_body}
+    return {k: x for k, x in {**fields, **counts}.items() if k != "together" or x}
 
 
 def _while(params: Fields) -> Fields:
     if "cond_nconsts" not in params:
         return params
-    return {**params, "counts": (params.pop("cond_nconsts"), params.pop("body_nconsts"))}
+    counts = params.pop("cond_nconsts"), params.pop("body_nconsts")
+    return {"together": False, **params, "counts": counts}
 
 
 def _of_position(fields: Fields) -> Fields:

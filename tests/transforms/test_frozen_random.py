@@ -220,10 +220,83 @@ def test_generators_made_without_a_seed(name):
         assert f"noise = {numbers}\n" in str(found.message)
 
 
-def test_generators_with_a_seed_are_as_outside():
-    f = lambda x: x + np.random.default_rng(3).normal()
+def seeded_first(x):
+    random.seed(4)
+    return x + random.random() * random.choice([1, 2])
+
+
+def seeded_first_of_numpy(x):
+    np.random.seed(4)
+    return x + np.random.normal() + np.random.random()
+
+
+def seeded_by_text(x):
+    random.seed("text")
+    return x + random.random()
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x + np.random.default_rng(3).normal(),
+        seeded_first,
+        seeded_first_of_numpy,
+        seeded_by_text,
+    ],
+)
+def test_generators_with_a_seed_are_as_outside(f):
     assert not warned(lambda: fg.vmap(f)(X))
     assert fg.vmap(f)(X).tolist() == [f(x) for x in X]
+    jitted = fg.jit(f)
+    assert not warned(lambda: jitted(1.0))
+    assert [jitted(x) for x in X] == [f(x) for x in X]
+
+
+def seeded_on_one_way(x):
+    if len(X) > 5:
+        random.seed(4)
+    return x + random.random()
+
+
+def seeded_too_late(x):
+    y = random.random()
+    random.seed(4)
+    return x + y
+
+
+def another_is_seeded(x):
+    random.seed(4)
+    return x + np.random.normal()
+
+
+def seeded_by_the_time(x):
+    random.seed()
+    return x + random.random()
+
+
+def seeded_by_a_value(x):
+    random.seed(len(X))
+    return x + random.random()
+
+
+def seeded_by_a_function_that_may_come_later(x):
+    seeded_first(x)
+    return x + random.random()
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        seeded_on_one_way,
+        seeded_too_late,
+        another_is_seeded,
+        seeded_by_the_time,
+        seeded_by_a_value,
+        seeded_by_a_function_that_may_come_later,
+    ],
+)
+def test_seeds_that_do_not_decide_the_numbers(f):
+    assert warned(lambda: fg.jit(f)(1.0))
 
 
 def test_once_per_line():

@@ -3,7 +3,7 @@
 Loops within make each of their rounds for all rounds of the outer one (loop interchange and vectorization; see e.g. Allen and
 Kennedy, Optimizing Compilers for Modern Architectures, 2001, chapter 5).
 
-Design: docs/design/28-loops-and-branches.md.
+Design: docs/design/42-rounds-at-once.md.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Inner loops come first, so a nest of loops over elements ends as slices, sums an
 Kennedy, Optimizing Compilers for Modern Architectures, 2001, chapters 2 and 5). It is decided when the loop is recorded,
 before derivatives: these are then of the slices and products.
 
-Design: docs/design/28-loops-and-branches.md.
+Design: docs/design/42-rounds-at-once.md.
 """
 
 from __future__ import annotations

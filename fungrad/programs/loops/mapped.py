@@ -4,7 +4,7 @@ The elements of different calls lie as far apart as their arrays are large. So w
 fastest memory holds, a step for all calls waits for memory, and for the loop of one call there is machine code without that.
 Where there is none, NumPy makes each step for all calls at once, as elsewhere.
 
-Design: docs/design/28-loops-and-branches.md.
+Design: docs/design/42-rounds-at-once.md.
 """
 
 from __future__ import annotations
