@@ -21,6 +21,8 @@ AT_ONCE = 0.25
 """Seconds that it may take beyond that."""
 SHARE_OF_LOCK = 0.02
 """Share of the process's time for which unjitted programs' compilation may hold Python's lock."""
+CLEAR, MUCH = 4.0, 0.3
+"""Where kernels would have spared so many times the compile time, and so much of the process's, it may."""
 SLOWEST, FASTEST = 8.0, 0.125
 """How many times longer, and shorter, than estimated it is taken to last, at most."""
 MEMORY = 0.25
@@ -60,12 +62,17 @@ class Budget:
         """Return after how many seconds of NumPy's functions a program is worth compiling."""
         return (PATIENCE_OF_JIT if jitted else PATIENCE) * self.cost(lines)
 
-    def allows(self, seconds: float, jitted: bool = True) -> bool:
-        """Whether compiling a program, which somebody has `jitted` or not, may take so many more seconds now."""
+    def allows(self, seconds: float, jitted: bool = True, spared: float = 0.0) -> bool:
+        """Whether compiling a program may take so many more seconds now.
+
+        It matters whether somebody has `jitted` it, and how many seconds kernels would have `spared` so far.
+        """
         if not self.limited:
             return True
         run = time.perf_counter() - self.started
-        if not jitted and self.locked + LOCKED * seconds > SHARE_OF_LOCK * run:
+        clear = spared > max(CLEAR * seconds, MUCH * run)
+        locked = self.locked + LOCKED * seconds
+        if not (jitted or clear) and locked > SHARE_OF_LOCK * run:
             return False
         return self.spent + seconds <= AT_ONCE + self.share * run
 

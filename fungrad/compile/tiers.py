@@ -256,7 +256,7 @@ class Tier:
 
     def _is_allowed(self, cost: float) -> bool:
         """Whether that may take so many seconds now."""
-        return BUDGET.allows(cost, self.jitted or self.left > SURE * cost)
+        return BUDGET.allows(cost, self.jitted or self.left > SURE * cost, self.seconds * self.gain)
 
     def _is_repaid(self, seconds: float) -> bool:
         """Whether kernels pay for NumPy's functions that take so long."""

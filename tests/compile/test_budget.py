@@ -271,12 +271,25 @@ def test_programs_that_nobody_has_jitted_wait_for_little_of_their_time(clock):
     assert not found.allows(0.1, jitted=False)
 
 
+def test_programs_that_kernels_would_clearly_have_sped_up_do_not_wait_for_that(clock):
+    found = Budget()
+    clock[0] += 1.0
+    assert not found.allows(0.1, jitted=False)
+    assert found.allows(0.1, jitted=False, spared=0.41)
+    assert not found.allows(0.1, jitted=False, spared=0.39)  # four times that
+    clock[0] += 1.0
+    assert not found.allows(0.1, jitted=False, spared=0.59)  # three tenths of two seconds
+    assert found.allows(0.1, jitted=False, spared=0.61)
+    found.took(1.3, 100)
+    assert not found.allows(0.1, jitted=False, spared=0.61)  # more than the share of all programs
+
+
 @pytest.mark.parametrize("jitted", [True, False])
 def test_who_has_jitted_is_known(limited, monkeypatch, jitted):
     fresh, asked = limited
     ticking(monkeypatch, 1e-3)
     fresh.started, seen = 0.0, []
-    monkeypatch.setattr(fresh, "allows", lambda seconds, jitted: seen.append(jitted))
+    monkeypatch.setattr(fresh, "allows", lambda seconds, jitted, spared: seen.append(jitted))
     f = lambda x: fnp.sum(fnp.sin(x) * 2 + x)
     g = fg.jit(f) if jitted else fg.grad(f)
     for _ in range(200):

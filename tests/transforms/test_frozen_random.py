@@ -226,8 +226,8 @@ def seeded_first(x):
 
 
 def seeded_first_of_numpy(x):
-    np.random.seed(4)
-    return x + np.random.normal() + np.random.random()
+    np.random.seed(4)  # noqa: NPY002
+    return x + np.random.normal() + np.random.random()  # noqa: NPY002
 
 
 def seeded_by_text(x):
@@ -266,7 +266,7 @@ def seeded_too_late(x):
 
 def another_is_seeded(x):
     random.seed(4)
-    return x + np.random.normal()
+    return x + np.random.normal()  # noqa: NPY002
 
 
 def seeded_by_the_time(x):
