@@ -22,7 +22,7 @@ AT_ONCE = 0.25
 SHARE_OF_LOCK = 0.02
 """Share of the process's time for which unjitted programs' compilation may hold Python's lock."""
 CLEAR, MUCH = 4.0, 0.3
-"""Where kernels would have spared so many times the compile time, and so much of the process's, it may."""
+"""Where kernels would have spared so many times the compile time, and so much of all, it may."""
 SLOWEST, FASTEST = 8.0, 0.125
 """How many times longer, and shorter, than estimated it is taken to last, at most."""
 MEMORY = 0.25
