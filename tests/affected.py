@@ -85,6 +85,7 @@ CONCERNS: dict[str, tuple[str, ...]] = {
     "fungrad/ad_checkpoint.py": ("tests/control/test_checkpoint.py",),
     "fungrad/conventions.py": ("tests/test_conventions.py", "tests/test_dtypes.py"),
     "fungrad/leaks.py": ("tests/test_settings.py",),
+    "fungrad/limits.py": ("tests/test_settings.py", "tests/control/test_scan_memory.py"),
     "fungrad/profiling.py": ("tests/test_profile.py",),
     "fungrad/tree_util.py": ("tests/test_tree.py",),
     "fungrad/typing.py": ("tests/typing",),
