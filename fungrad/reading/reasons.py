@@ -100,7 +100,7 @@ def told(reason: BaseException, label: str) -> str:
 
 
 def is_ours(error: Exception) -> bool:
-    """Whether code of this package has raised an error, and not that of the user's it calls."""
+    """Whether an error was raised by fungrad's own code, not by the user's that it calls."""
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next

@@ -37,9 +37,7 @@ class Pullback:
 
     def filled(self, types: Sequence[ArrayType], g: Any) -> list[Any]:
         """Return cotangents of `types`, zeros included."""
-        return [
-            np.zeros(t.shape, t.dtype) if ct is None else ct for ct, t in zip(self(types, g), types)
-        ]
+        return [filled(self.name, ct, t) for t, ct in zip(types, self.pull(g))]
 
 
 @primitive
@@ -88,6 +86,13 @@ def fitted(name: str, ct: Any, type_: ArrayType) -> Any:
             f"the VJP of {name} must return for an argument of type {type_} a cotangent of that type, got {shown_type(ct)}"
         )
     return np.array(fits)[()] if type(fits) is not Tracer else fits
+
+
+def filled(name: str, cotangent: Any, types: Any) -> Any:
+    """Return a cotangent as arrays of these types, zeros included."""
+    if cotangent is None:
+        return tree.map(lambda t: np.zeros(t.shape, t.dtype), types)
+    return tree.map(lambda t, ct: fitted(name, ct, t), types, cotangent)
 
 
 def real_part(cotangent: Any) -> Any:

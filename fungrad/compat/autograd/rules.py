@@ -19,7 +19,7 @@ from fungrad.compat.autograd.boxes import getval
 from fungrad.compat.autograd.pullbacks import (
     Pullback,
     Pulled,
-    fitted,
+    filled,
     looks_at_cotangent,
     real_part,
 )
@@ -167,12 +167,12 @@ class Rules:
                 raise
             forgive(error)  # the rule runs once there are arrays
 
-        def filled(kept: list[Any], g: Any) -> list[Any]:
+        def on_arrays(kept: list[Any], g: Any) -> list[Any]:
             cts = self._cotangents(call, kept, g)
-            return [_filled(self.name, cts[i], call.types[i]) for i in call.boxed]
+            return [filled(self.name, cts[i], call.types[i]) for i in call.boxed]
 
         types = [call.types[i] for i in call.boxed]
-        cts = iter(pure_callback(filled, types, kept, g, vmap_method="sequential"))
+        cts = iter(pure_callback(on_arrays, types, kept, g, vmap_method="sequential"))
         return tuple([next(cts) if i in call.boxed else None for i in range(call.count)])
 
     def _cotangents(self, call: Call, kept: list[Any], g: Any) -> tuple[Any, ...]:
@@ -232,13 +232,6 @@ def _spread(cotangent: Any, x: Any) -> Any:
 def _cotangent_type(x: Any) -> Any:
     """Return the type of the cotangent of an array, and any other leaf as it is."""
     return tangent_type(type_of(x)) if is_array(x) else x
-
-
-def _filled(name: str, cotangent: Any, types: Any) -> Any:
-    """Return a cotangent as arrays of these types, zeros included."""
-    if cotangent is None:
-        return tree.map(lambda t: np.zeros(t.shape, t.dtype), types)
-    return tree.map(lambda t, ct: fitted(name, ct, t), types, cotangent)
 
 
 def primitive(f_raw: Callable[..., Any]) -> Any:

@@ -29,7 +29,7 @@ from fungrad.primitives.slices import Pad
 from fungrad.primitives.stacks import TakenAsHermitian
 
 ALIGNED = 16
-"""Alignment of arrays in bytes: that of the largest elements."""
+"""Alignment of arrays, in bytes: the size of the largest element."""
 
 
 class Place(NamedTuple):
