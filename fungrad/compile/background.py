@@ -124,6 +124,10 @@ class Background:
     def add(self, program: Compilable) -> None:
         """Have the kernels of a program made."""
         self._waiting.append(weakref.ref(program))
+        self._begin()
+
+    def _begin(self) -> None:
+        """Start the thread, unless it is there."""
         if self._workers:
             return
         try:
@@ -195,6 +199,7 @@ class Background:
     def wait(self) -> None:
         """Return when nothing is left to be made; for tests."""
         while self._waiting or self._workers:
+            self._begin()  # an exception came between a request and the start of the thread
             time.sleep(0.001)
 
 

@@ -105,6 +105,34 @@ def test_an_interrupt_while_code_is_given_back(monkeypatch):
         signal.signal(signal.SIGINT, before)
 
 
+def test_an_interrupt_between_a_request_and_the_start_of_the_thread(monkeypatch):
+    """Who waits for the request starts the thread."""
+
+    class Program:
+        cost = 0.0
+        compiled = threading.Event()
+
+        def compile_in_background(self):
+            self.compiled.set()
+
+    begin, left = BACKGROUND._begin, [KeyboardInterrupt]
+
+    def interrupted():
+        if left:
+            raise left.pop()
+        begin()
+
+    BACKGROUND.wait()
+    monkeypatch.setattr(BACKGROUND, "_begin", interrupted)
+    program = Program()
+    with pytest.raises(KeyboardInterrupt):
+        BACKGROUND.add(program)
+    waiting = threading.Thread(target=BACKGROUND.wait, daemon=True)
+    waiting.start()
+    waiting.join(60)
+    assert not waiting.is_alive() and program.compiled.is_set()
+
+
 def test_an_interrupt_before_a_fork(monkeypatch):
     """It comes again, and no other thread is within LLVM all the same."""
     hold, left, again = background._hold, [KeyboardInterrupt], []
