@@ -129,7 +129,9 @@ class Bundle:
                 waiting += [x for x in _of_self(definition.node) if x != name]
             else:
                 values[name] = self._literal(getattr(primitive, name, None), primitive)
-        body = [f"    {name} = {text}" for name, text in values.items()]
+        body = (
+            ["\n".join([f"    {name} = {text}" for name, text in values.items()])] if values else []
+        )
         body += [textwrap.indent(text, "    ") for text in methods.values()]
         name = self._fresh(f"_{cls.__name__}")
         self.definitions[name] = f"class {name}:\n" + "\n\n".join(body)

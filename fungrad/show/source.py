@@ -17,10 +17,10 @@ from fungrad.extend.operations import Function, Gather, Iota, ReduceSum, numpy_u
 from fungrad.extend.packages import api_boundary
 from fungrad.extend.programs import Calling, check_callable, name_of, simplify
 from fungrad.show.bundle import Unprintable
-from fungrad.show.formatting import formatted, import_order
+from fungrad.show.formatting import import_sections, parted
 from fungrad.show.libraries import CUPY, LIBRARIES, NUMPY, Library
 from fungrad.show.nesting import Expression, Nesting
-from fungrad.show.writer import Body, Writer, define
+from fungrad.show.writer import Body, Writer, define, targets_of
 from fungrad.transforms.abstract import trace_abstractly
 
 _IMPORTED = frozenset(["np", "scipy", "ml_dtypes", "importlib", "cupyx"])
@@ -50,8 +50,8 @@ def to_source(
     Callable
         Takes what `fun` takes, or `ShapeDtypeStruct` in place of arrays; returns the text of a module. It defines one
         public function, of the same arguments, which are checked to be of these types, and the same results;
-        named tuples are defined anew. It is laid out as `ruff format --line-length 100` leaves it, and imports NumPy, or CuPy, and SciPy where that has a function that NumPy lacks, not
-        fungrad.
+        named tuples are defined anew. Its lines have at most 100 characters where brackets allow it. It imports NumPy, or
+        CuPy, and SciPy where that has a function that NumPy lacks, not fungrad.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def to_source(
     >>> text = fg.to_source(fg.grad(loss), name="slope")(np.ones(2), np.ones((3, 2)))
     >>> print(text[text.index("def slope") :])
     def slope(w, x):
-        w, x = _leaves((w, x), ("float64[2]", "float64[3,2]"), "slope")
+        w, x = _leaves((w, x), ('float64[2]', 'float64[3,2]'), 'slope')
         v1 = np.tanh(x @ w)  # float64[3]
         v2 = 2.0 * v1 * (1.0 - v1 * v1)  # float64[3]
         return x.T @ v2
@@ -159,12 +159,13 @@ def _module(
     lines = []
     if leaves:
         given = ", ".join(parameters) + ("," if len(parameters) == 1 else "")
-        targets = ", ".join(leaves) + ("," if len(leaves) == 1 else "")
-        lines = [f"{targets} = {writer.bundle.plain('leaves')}(({given}), {types}, {name!r})"]
+        lines = [
+            f"{targets_of(leaves)} = {writer.bundle.plain('leaves')}(({given}), {types}, {name!r})"
+        ]
     signature = f"{name}({', '.join(star + n for n, (star, _) in parameters.items())})"
     function = define(signature, [*lines, *body.lines, f"return {returned}"])
     head = f'"""What fungrad has made of `{name}`, with {library.title} alone."""'
-    imports = "\n".join(sorted(writer.bundle.imports | nesting.imports, key=import_order))
+    imports = import_sections(writer.bundle.imports | nesting.imports)
     constants = "\n".join(f"{n} = {text}" for text, n in writer.constants.items())
     parts = [f"{head}\n\n{imports}\n\n__all__ = [{name!r}]", *nesting.definitions.values()]
     parts += [*writer.bundle.definitions.values()]
@@ -172,7 +173,7 @@ def _module(
     text = "\n\n\n".join([part.strip("\n") for part in parts if part]) + "\n"
     if (lacking := library.lacking(text)) is not None:
         raise Unprintable(f"{library.title} has no counterpart of {lacking}")
-    text = formatted(text)
+    text = parted(text)
     _check_names(ast.parse(text), name, {*parameters, *leaves})
     return text
 

@@ -28,6 +28,9 @@ WITHIN = 48
 ELEMENTS = 32
 """How many elements a constant array has at most that is written as a list."""
 
+ROW = 88
+"""How many characters of a packed array, or of names, a line has."""
+
 
 class Writer:
     """Functions written so far, and their needs."""
@@ -54,7 +57,8 @@ class Writer:
         if x.dtype.kind not in "biufc":
             raise Unprintable(f"a constant has the dtype {x.dtype}")
         text = base64.b85encode(zlib.compress(np.ascontiguousarray(x).tobytes(), 9)).decode()
-        return f"{self.bundle.plain('packed')}({text!r}, {kind}, {x.shape})"
+        pieces = [repr(text[i : i + ROW]) for i in range(0, len(text), ROW)]
+        return f"{self.bundle.plain('packed')}({' '.join(pieces)}, {kind}, {x.shape})"
 
     def function(self, expr: Expr, name: str) -> str:
         """Write the function of a program that another one runs; return its name."""
@@ -244,10 +248,10 @@ class Body:
     def _assign(self, outputs: Sequence[int], text: str, one: bool = False) -> None:
         for v in outputs:
             self.names[v] = self._fresh("v")
-        targets = ", ".join([self.names[v] for v in outputs])
-        comma = "," if len(outputs) == 1 and not one else ""
+        names = [self.names[v] for v in outputs]
+        targets = names[0] if one else targets_of(names)
         types = ", ".join([repr(self.expr.types[v]).rstrip("*") for v in outputs])
-        line = f"{targets}{comma} = {text}" if outputs else text
+        line = f"{targets} = {text}" if outputs else text
         self.lines.append(f"{line}  # {types}")
 
     def _fresh(self, prefix: str) -> str:
@@ -319,6 +323,14 @@ class Body:
 def define(signature: str, lines: Sequence[str]) -> str:
     """Return the definition of a function, each statement in one line."""
     return "\n".join([f"def {signature}:", *[f"    {line}" for line in lines]]) + "\n"
+
+
+def targets_of(names: Sequence[str]) -> str:
+    """Return names as the targets of an assignment, in brackets where they are one or many."""
+    targets = ", ".join(names)
+    return (
+        f"({names[0]},)" if len(names) == 1 else f"({targets})" if len(targets) > ROW else targets
+    )
 
 
 def _view(rows: Rows, name: str, length: int) -> str:

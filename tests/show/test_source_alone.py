@@ -13,7 +13,7 @@ import scipy
 import fungrad as fg
 from fungrad import tree
 from tests.programs import LOOKS_AT_VALUES, PROGRAMS, weighted
-from tests.show.test_formatting import check_with_ruff
+from tests.show.test_formatting import assert_lines_are_parted, check_imports
 from tests.show.test_source import assert_a_module_of, assert_same
 
 CLOSE = 1e-12
@@ -110,7 +110,7 @@ def test_there_are_many_programs():
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_programs_with_their_gradients(part, tmp_path, subtests):
-    """They give what fungrad does, in the layout of ruff."""
+    """They give what fungrad does, in lines with an end."""
     modules, functions = {}, {}
     for name in NAMES[part::PARTS]:
         _, _, changed, args = PROGRAMS[name]
@@ -125,8 +125,10 @@ def test_programs_with_their_gradients(part, tmp_path, subtests):
             modules[f"program_{name}"] = text, name, args
             functions[f"program_{name}"] = fg.jit(both)
     found = run_alone(tmp_path, modules)
+    for text, _, _ in modules.values():
+        assert_lines_are_parted(text)
     if importlib.util.find_spec("ruff"):
-        check_with_ruff(*[tmp_path / f"{module}.py" for module in modules])
+        check_imports(*[tmp_path / f"{module}.py" for module in modules])
     for module, (_, name, args) in modules.items():
         try:
             expected = functions[module](*args)
