@@ -13,14 +13,14 @@ LOADING = 0.1
 """Seconds more for the first of a process: importing the compiler, making or reading the runtime."""
 LOCKED = 0.6
 """About how much of that it holds Python's lock, for which the program waits."""
-PATIENCE, PATIENCE_OF_JIT = 0.5, 0.1
+PATIENCE, PATIENCE_OF_JIT = 1.0, 0.1
 """Least ratio of NumPy's time to compile time; of jitted programs, which are likely to go on, less."""
 SHARE, SHARE_OF_ONE = 0.5, 0.25
 """How much of the time that the process has run compiling may take; where there is but one processor."""
 AT_ONCE = 0.25
 """Seconds that it may take beyond that."""
-SHARE_OF_LOCK = 0.02
-"""Share of the process's time for which unjitted programs' compilation may hold Python's lock."""
+SHARE_OF_LOCK = 0.01
+"""Share of the process's processor time for which unjitted programs' compilation may hold Python's lock."""
 CLEAR, MUCH = 4.0, 0.3
 """Where kernels would have spared so many times the compile time, and so much of all, it may."""
 SLOWEST, FASTEST = 8.0, 0.125
@@ -72,8 +72,8 @@ class Budget:
         run = time.perf_counter() - self.started
         clear = spared > max(CLEAR * seconds, MUCH * run)
         locked = self.locked + LOCKED * seconds
-        if not (jitted or clear) and locked > SHARE_OF_LOCK * run:
-            return False
+        if not (jitted or clear) and locked > SHARE_OF_LOCK * time.process_time():
+            return False  # the clock alone would say more on a busy machine
         return self.spent + seconds <= AT_ONCE + self.share * run
 
     def took(self, seconds: float, lines: int, locked: float = 0.0) -> None:

@@ -34,9 +34,10 @@ X = np.linspace(0.1, 1.0, 10)
 
 @pytest.fixture
 def clock(monkeypatch):
-    """The time that `perf_counter` tells there."""
+    """The time that `perf_counter` tells there, and how long the process has run."""
     now = [100.0]
     monkeypatch.setattr(budget.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(budget.time, "process_time", lambda: now[0] - 100.0)
     return now
 
 
@@ -268,6 +269,14 @@ def test_programs_that_nobody_has_jitted_wait_for_little_of_their_time(clock):
     assert found.allows(0.0999, jitted=False)
     found.took(0.1, 100, locked=0.05)
     assert found.locked == 0.05
+    assert not found.allows(0.1, jitted=False)
+
+
+def test_the_time_of_other_processes_is_none_of_the_programs(clock, monkeypatch):
+    found = Budget()
+    clock[0] += 1e3
+    assert found.allows(0.1, jitted=False)
+    monkeypatch.setattr(budget.time, "process_time", lambda: 1.0)
     assert not found.allows(0.1, jitted=False)
 
 

@@ -30,7 +30,7 @@ class Alone:
     @cached_property
     def program(self) -> Program:
         """The program."""
-        return Program(Expr.of(self.loop, self.types), at_once=True, jitted=True)
+        return Program(Expr.of(self.loop, self.types), at_once=True)
 
     def compiled(self, xp: ModuleType) -> Run | None:
         """Return the compiled loop for arrays of the library `xp`; None if Python is to run it."""
