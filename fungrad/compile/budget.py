@@ -20,7 +20,7 @@ SHARE, SHARE_OF_ONE = 0.5, 0.25
 AT_ONCE = 0.25
 """Seconds that it may take beyond that."""
 SHARE_OF_LOCK = 0.01
-"""Share of the process's processor time for which unjitted programs' compilation may hold Python's lock."""
+"""Share of the processor time used for which unjitted programs' compilation may hold the lock."""
 CLEAR, MUCH = 4.0, 0.3
 """Where kernels would have spared so many times the compile time, and so much of all, it may."""
 SLOWEST, FASTEST = 8.0, 0.125
