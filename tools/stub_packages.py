@@ -179,7 +179,8 @@ class Stub:
             yield from definition(name, given, self.result_of(name, value, ufunc), value.__doc__)
         elif isinstance(value, type) or not type(value).__module__.startswith("fungrad"):
             home = str(getattr(value, "__module__", ""))
-            if not home.startswith("fungrad"):  # SciPy's, or an alias of a type
+            own = getattr(sys.modules.get(home), name, None) is value
+            if not own or not home.startswith("fungrad"):  # an alias of a type, or SciPy's
                 home = self.home_of(name, value)
             yield f"from {home} import {name} as {name}"
         else:

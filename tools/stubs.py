@@ -206,10 +206,8 @@ def of_fungrad() -> str:
 
 def of_optim() -> str:
     """Return the stub of `fungrad.optim`: its names, where they are, and those of the losses."""
-    home = {name: f".{module}" for name, module in fg.optim._HOME.items()}
-    lines = [f"from fungrad.optim{home.get(x, '')} import {x} as {x}" for x in fg.optim.__all__]
-    lines += ["from fungrad.nn import losses as losses", "from fungrad.nn.losses import *"]
-    return HEAD + body_of(lines)
+    losses = "from fungrad.nn import losses as losses\nfrom fungrad.nn.losses import *\n"
+    return of_package("optim", HEAD) + losses
 
 
 def stubs() -> dict[Path, str]:

@@ -78,15 +78,14 @@ _NAMES = {
     ),
     "moments": "bias_correction update_infinity_moment update_moment update_moment_per_elem_norm",
     "optimizers": (
-        "adabelief adam adamax adamaxw adamw adan amsgrad lamb lars lion nadam nadamw radam yogi"
+        "adadelta adafactor fromage lars optimistic_adam_v2 polyak_sgd rmsprop rprop sgd signum sm3"
     ),
-    "optimizers_simple": (
-        "fromage noisy_sgd optimistic_adam_v2 optimistic_gradient_descent polyak_sgd rprop sgd "
-        "sign_sgd signum"
-    ),
-    "optimizers_squares": "adadelta adafactor adagrad novograd rmsprop sm3",
     "quasi_newton": "ScaleByLBFGSState lbfgs scale_by_lbfgs",
     "randomness": "AddNoiseState add_noise",
+    "rows": (
+        "adabelief adagrad adam adamax adamaxw adamw adan amsgrad lamb lion nadam nadamw noisy_sgd novograd "
+        "optimistic_gradient_descent radam sign_sgd yogi"
+    ),
     "scaling": (
         "AddDecayedWeightsState ScaleByScheduleState ScaleByTrustRatioState ScaleState "
         "WeightDecaySchedule add_decayed_weights centralize normalize_by_update_norm safe_norm "

@@ -257,7 +257,7 @@ def scale_by_novograd(
     b2
         How much of the mean of squared norms is kept in each step.
     weight_decay
-        How much of the parameters is added in each step.
+        How much of the parameters is added to the scaled gradients.
 
     Examples
     --------

@@ -25,7 +25,7 @@ from fungrad.optim.combining import chain
 from fungrad.optim.glossary import public, public_like
 from fungrad.optim.halves import in_single
 from fungrad.optim.line_points import real_zeros
-from fungrad.optim.optimizers import Optimizer
+from fungrad.optim.rows import Optimizer
 from fungrad.optim.scaling import scale, scale_by_learning_rate
 from fungrad.optim.zoom import scale_by_zoom_linesearch
 from fungrad.typing import Array

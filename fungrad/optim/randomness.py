@@ -119,7 +119,7 @@ def add_noise(eta: Number, gamma: Number, key: Array | int = 0) -> GradientTrans
     eta
         The variance in the first step.
     gamma
-        How fast it fades.
+        How fast it fades: the variance is `eta / step**gamma`.
     key
         A key of `fungrad.random`, or the integer to make one of.
 

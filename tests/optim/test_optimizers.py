@@ -16,7 +16,7 @@ PARAMS = {"w": np.array([[1.0, -2.0], [0.5, 3.0]]), "b": (np.array([0.1, -0.3]),
 MAKERS = {
     name: lambda rate, name=name: getattr(optim, name)(rate)
     for name, module in optim._HOME.items()
-    if module.startswith("optimizers")
+    if module in ("optimizers", "rows")
 }
 MAKERS |= {
     "momentum": lambda rate: optim.sgd(rate, momentum=0.9, nesterov=True),
