@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-import fungrad.numpy as fnp
 from fungrad.core import tree
 from fungrad.core.backend import on_host
 from fungrad.core.cache import LRUCache
 from fungrad.core.errors import api_boundary, here
-from fungrad.core.nesting import trace_of
 from fungrad.core.tracer import Tracer
 from fungrad.core.transformed import transformed
-from fungrad.core.types import is_half, kind_of, type_of
+from fungrad.core.types import kind_of, type_of
+from fungrad.patterns.entries import Way, matrix
 from fungrad.patterns.index_sets import TooDense
 from fungrad.patterns.plans import Plan, detected, has_no_forward_mode, plan_for
 from fungrad.patterns.walk import DenseError
@@ -27,7 +26,6 @@ from fungrad.transforms.autodiff import linear_transpose, linearize
 from fungrad.transforms.chunks import ChunkSize, check_chunk_size
 from fungrad.transforms.grad import grad
 from fungrad.transforms.jacobian import _check_result, _partial
-from fungrad.transforms.vmap import vmap
 
 __all__ = ["sparse_hessian", "sparse_jacobian", "sparsity"]
 
@@ -62,7 +60,8 @@ def sparse_jacobian(
     argnums, has_aux, holomorphic
         As of `jacfwd`.
     mode
-        "columns" uses forward mode, "rows" reverse mode, and "both" both; "auto" takes what costs least.
+        "columns" uses forward mode, "rows" reverse mode, and "both" both; "auto" takes the cheapest, or computes entries without
+        products.
     format
         "csr", "csc" or "coo".
     chunk_size
@@ -119,7 +118,8 @@ def sparse_jacobian(
         for x in tree.leaves(value):
             _check_result(type_of(x), holomorphic, label)
         plan = given or plan_for(push, mode, False)
-        result = _result(plan, push, chosen, value, format, chunk_size)
+        way = Way(format, mode, chunk_size)
+        result = _result(plan, push, chosen, value, way)
         return (result, aux[0]) if has_aux else result
 
     return jacobian_function
@@ -181,7 +181,8 @@ def sparse_hessian(
         slope = grad(of_chosen, has_aux=has_aux)
         value, push, *aux = linearize(slope, chosen, has_aux=has_aux)
         plan = given or plan_for(push, "auto", True)
-        result = _result(plan, push, chosen, value, format, chunk_size)
+        way = Way(format, "auto", chunk_size)
+        result = _result(plan, push, chosen, value, way)
         return (result, aux[0]) if has_aux else result
 
     return hessian_function
@@ -272,54 +273,13 @@ def _check_arguments(chosen: Any, holomorphic: bool, label: str) -> None:
             )
 
 
-def _result(
-    plan: Plan | _Given, push: Any, chosen: Any, value: Any, format: str, chunk_size: Any
-) -> Any:
+def _result(plan: Plan | _Given, push: Any, chosen: Any, value: Any, way: Way) -> Any:
     """Return the matrix of the linear function `push` by a plan, or by a pattern given, which is checked."""
     if isinstance(plan, Plan):
-        return _matrix(plan, push, chosen, value, format, chunk_size)
-    matrix = _matrix(plan.plan(push), push, chosen, value, format, chunk_size)
-    plan.check(push, chosen, value, matrix)
-    return matrix
-
-
-def _matrix(plan: Plan, push: Any, chosen: Any, value: Any, format: str, chunk_size: Any) -> Any:
-    """Return the matrix of the linear function `push`, from its products with vectors."""
-    products: list[Any] = []
-    trace = trace_of(tree.leaves(push))
-    for backward, vectors in enumerate((chosen, value)):
-        if not plan.colouring.counts[backward]:
-            continue
-        leaves, structure = tree.flatten(vectors)
-        seeds: list[Any] = plan.seeds(bool(backward), tuple(map(type_of, leaves)))
-        if (
-            trace is not None
-        ):  # run at once, what is made of constants alone would be as large as the products
-            seeds = [trace.lift(seed) for seed in seeds]
-        apply = (lambda ct: linear_transpose(push, chosen)(ct)[0]) if backward else push
-        found = tree.leaves(vmap(apply, chunk_size=chunk_size)(tree.unflatten(structure, seeds)))
-        count = plan.colouring.counts[backward]
-        parts = [x.reshape((count, x.size // count)) for x in found]
-        products.append((parts[0] if len(parts) == 1 else fnp.concatenate(parts, 1)).reshape(-1))
-    if not products:
-        dtype = np.result_type(*[type_of(x).dtype for x in tree.leaves((chosen, value))])
-        products.append(np.zeros(0, dtype))
-    flat = products[0] if len(products) == 1 else fnp.concatenate(products)
-    if is_half(flat.dtype):  # of which SciPy has no sparse arrays
-        flat = flat.astype(np.float32)
-    places, pattern = plan.colouring.places, plan.pattern
-    is_traced = type(flat) is Tracer
-    if is_traced:
-        return SparseArray(flat[places], plan.structure, format)
-    if format == "coo":
-        whole = plan.structure
-        return sp.coo_array((flat[places], (whole.rows.copy(), whole.cols.copy())), pattern.shape)
-    if format == "csr":
-        arrays = flat[places], pattern.indices.copy(), pattern.indptr.copy()
-        return sp.csr_array(arrays, shape=pattern.shape)
-    order, by_columns = plan.by_columns
-    arrays = flat[places[order]], by_columns.indices.copy(), by_columns.indptr.copy()
-    return sp.csc_array(arrays, shape=pattern.shape)
+        return matrix(plan, push, chosen, value, way, True)
+    result = matrix(plan.plan(push), push, chosen, value, way, False)
+    plan.check(push, chosen, value, result)
+    return result
 
 
 class _Given:

@@ -36,6 +36,8 @@ class Plan:
     pattern: Any
     mode: str
     symmetric: bool
+    constants: Mapping[int, Any] = dataclasses.field(default_factory=dict)
+    """Values that the derivative keeps on which the pattern depends, by their numbers."""
 
     @functools.cached_property
     def colouring(self) -> Colouring:
@@ -48,19 +50,29 @@ class Plan:
         return apart_from_neighbours(self.pattern)
 
     @functools.cached_property
-    def structure(self) -> Structure:
-        """The rows and columns of the entries in the order of CSR."""
+    def _by_rows(self) -> Structure:
         rows = np.repeat(np.arange(self.pattern.shape[0]), np.diff(self.pattern.indptr))
         return Structure(self.pattern.shape, rows, self.pattern.indices)
 
     @functools.cached_property
-    def by_columns(self) -> tuple[np.ndarray[Any, Any], Any]:
-        """The order in which CSC has the entries, and the pattern in that format."""
-        numbered = sp.csr_array(
-            (np.arange(self.pattern.nnz), self.pattern.indices, self.pattern.indptr),
-            shape=self.pattern.shape,
-        ).tocsc()
-        return numbered.data, numbered
+    def _by_columns(self) -> Structure:
+        rows, order = self._by_rows, self.order("csc")
+        if order is None:
+            return rows
+        return Structure(rows.shape, rows.rows[order], rows.cols[order])
+
+    def structure(self, format: str) -> Structure:
+        """Return the rows and columns of the entries in the order of a format."""
+        return self._by_columns if format == "csc" else self._by_rows
+
+    def order(self, format: str) -> np.ndarray[Any, Any] | None:
+        """Return which entries of CSR a format has one after the other; None for all as they are."""
+        return self._by_rows.by_columns[0] if format == "csc" else None
+
+    def places(self, format: str) -> np.ndarray[Any, Any]:
+        """Return where the entries are in the products, in the order of a format."""
+        places, order = self.colouring.places, self.order(format)
+        return places if order is None else places[order]
 
     @functools.cache  # noqa: B019 - plans are few, and each is asked for few types
     def seeds(self, backward: bool, types: tuple[ArrayType, ...]) -> list[np.ndarray[Any, Any]]:
@@ -93,7 +105,7 @@ def plan_for(push: Derivative, mode: str, symmetric: bool) -> Plan:
     if symmetric:
         pattern = pattern + pattern.T
     pattern.sort_indices()
-    plan = Plan(pattern, mode, symmetric)
+    plan = Plan(pattern, mode, symmetric, constants)
     known.insert(0, (constants, plan))
     del known[8:]
     return plan
