@@ -18,6 +18,7 @@ def application(
     make_arguments: Callable[[int], tuple[Any, ...]],
     differentiated: tuple[int, ...],
     static: tuple[int, ...] = (),
+    piecewise: bool = False,
 ) -> Kernel:
     """Return the row of a function; it is its own oracle, as it is NumPy's."""
     return Kernel(
@@ -27,6 +28,7 @@ def application(
         oracle=function,
         differentiated=differentiated,
         static=static,
+        piecewise=piecewise,
     )
 
 

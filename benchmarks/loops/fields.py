@@ -180,5 +180,6 @@ APPLICATIONS = [
         lambda n: (20, np.linspace(-1.9, 0.5, n), np.linspace(-1.1, 1.0, n)),
         (1, 2),
         (0,),
+        piecewise=True,
     ),
 ]

@@ -14,14 +14,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fungrad.core.expr import Expr
-from fungrad.core.primitive import Primitive
 from fungrad.core.state import holding, state_variable
 from fungrad.core.tracer import Tracer, new_tracer
 from fungrad.core.types import ArrayType
-from fungrad.primitives.indexed import IndexedSlice, IndexedUpdate
-from fungrad.primitives.indexing import Gather, Scatter
 from fungrad.reading.sites import NotRecorded
-from fungrad.reading.whole import LIMIT, RULES, Bounds, check_whole_numbers, whole_bounds
+from fungrad.reading.whole import (
+    LIMIT,
+    RULES,
+    Bounds,
+    check_whole_numbers,
+    indices_of,
+    whole_bounds,
+)
 
 __all__ = ["bounded", "bounds_of", "check_rounds", "check_rows", "difference"]
 
@@ -90,7 +94,7 @@ def check_rows(trace: Any) -> None:
         return (own and look.bounds_of(total)) or (1, 0)  # type: ignore[arg-type]
 
     for primitive, inputs, outputs in trace.equations:
-        if (places := _places(primitive)) is not None:
+        if (places := indices_of(primitive)) is not None:
             first, axes = places
             shape = trace.types[inputs[0]].shape
             for v, axis in zip(inputs[first:], axes or itertools.count(), strict=False):
@@ -114,15 +118,6 @@ def _check_number(name: str, x: Bounds, y: Bounds, second: ArrayType) -> None:
             raise NotRecorded("it divides by zero in some iteration")
     elif x[0] < 0 and x[0] <= x[1] and second.dtype.kind == "f":
         raise NotRecorded("a power of a negative number may be complex")
-
-
-def _places(primitive: Primitive) -> tuple[int, tuple[int, ...]] | None:
-    """Return the first operand that is an index, and the indexed axes, () for the leading ones."""
-    if isinstance(primitive, Gather | Scatter):
-        return (1 if isinstance(primitive, Gather) else 2), ()
-    if isinstance(primitive, IndexedSlice | IndexedUpdate):
-        return (1 if isinstance(primitive, IndexedSlice) else 2), primitive.axes
-    return None
 
 
 def difference(x: Any, y: Any) -> Bounds | None:

@@ -83,8 +83,11 @@ def of_complex(*args: Any, **kwargs: Any) -> Any:
     return first + 1j * args[1] if len(args) == 2 else first
 
 
-def _extreme(original: Function, later: Function) -> Function:
-    """Return Python's `min` or `max`, which takes another element only if it is less, or greater."""
+def _extreme(original: Function, later: Function, of_whole: Function) -> Function:
+    """Return Python's `min` or `max`, which takes another element only if it is less, or greater.
+
+    `of_whole` is that of two whole numbers, of which bounds are known.
+    """
 
     def function(*args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and not _is_iterable(args[0]):
@@ -98,8 +101,10 @@ def _extreme(original: Function, later: Function) -> Function:
             # An iterator may have been used up.
             return original(values, **kwargs) if len(args) == 1 else original(*args, **kwargs)
         result = values[0]
+        whole = all(type_of(x).dtype.kind == "i" for x in values)
         for x in values[1:]:
-            result = as_weak(fnp.where(later(x, result), x, result), (x, result))
+            after = of_whole(x, result) if whole else fnp.where(later(x, result), x, result)
+            result = as_weak(after, (x, result))
         return result
 
     function.__name__ = original.__name__
@@ -234,7 +239,7 @@ def tolist(x: Any) -> Any:
     return [tolist(row) for row in x] if x.ndim else item(x)
 
 
-of_min = _extreme(min, lambda x, y: x < y)
-of_max = _extreme(max, lambda x, y: x > y)
+of_min = _extreme(min, lambda x, y: x < y, fnp.minimum)
+of_max = _extreme(max, lambda x, y: x > y, fnp.maximum)
 of_any = _joined(any, fnp.any)
 of_all = _joined(all, fnp.all)

@@ -13,9 +13,11 @@ from fungrad.core.expr import Expr
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType
 from fungrad.programs.loops.carry import leaves_of
+from fungrad.programs.loops.counted import Counted
 from fungrad.programs.loops.recorded import recorded_counted
 from fungrad.reading.bounds import bounded, bounds_of, check_rounds, difference
 from fungrad.reading.numbers import WHOLE
+from fungrad.reading.reasons import Keeps
 from fungrad.reading.rows import Rows
 from fungrad.reading.sites import NotRecorded
 from fungrad.reading.whole import Bounds
@@ -97,10 +99,11 @@ def _is_whole(x: Any) -> bool:
     return isinstance(x, int | np.integer)
 
 
-def recorded_span(label: str, span: Span, step: Step, state: Any) -> Any:
+def recorded_span(label: str, span: Span, step: Step, state: Any, reverse: bool) -> Any:
     """Record a loop over a range; return its last state, or `NotTraced`.
 
-    ``step(state, k, number)`` is given the number of the round, and that of the range.
+    ``step(state, k, number)`` is given the number of the round, and that of the range. With `reverse` there has to be a reverse
+    mode.
     """
     begun, most = leaves_of(state, label), span.most
 
@@ -111,8 +114,14 @@ def recorded_span(label: str, span: Span, step: Step, state: Any) -> Any:
             return step(carried, k, number)
 
     def check(
-        expr: Expr, captured: Sequence[Any], carries: slice, types: Sequence[ArrayType]
+        loop: Counted,
+        expr: Expr,
+        captured: Sequence[Any],
+        carries: slice,
+        types: Sequence[ArrayType],
     ) -> None:
+        if reverse and most is None and loop.keeps:
+            raise Keeps("its derivative keeps numbers of iterations, and nobody knows how many")
         rounds = None if most is None else np.array([0, max(most - 1, 0)])
         check_rounds(expr, captured, carries, [rounds], 1 << 31 if most is None else most)
         if most is None and [t.dtype for t in begun.types] != [t.dtype for t in types]:

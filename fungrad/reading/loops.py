@@ -31,7 +31,7 @@ from fungrad.reading.outside import (
 )
 from fungrad.reading.over import RowsOf, rows_of
 from fungrad.reading.partial import Maybe, check_room, kept_rows, zero
-from fungrad.reading.reasons import Shorter
+from fungrad.reading.reasons import Keeps, Shorter
 from fungrad.reading.rounds import Rounds
 from fungrad.reading.rows import Rest
 from fungrad.reading.sites import ROW, NotAtFirst, NotRecorded, Site
@@ -54,15 +54,15 @@ def loop(site: Site, over: Any, variables: dict[str, Any]) -> Any:
     rest = type(over) is Rest
     try:
         span = None if rest else span_over(over)
-        if span is not None and span.most is None and not _is_forward():
-            span, over = None, _asked(over)
+        orders = _orders() if span is not None and span.most is None else 0
+        if span is not None:
+            made = _over_range(site, span, variables, orders)
+            if made is not None or not orders:
+                return made
+            over = _asked(over)
             if over is not None:
                 tell("guarded", site)
-        rows = span or (rows_of(over.over, 1) if rest else rows_of(over))
-        if isinstance(rows, Span):
-            known = {name: variables[name] for name in site.names if name in variables}
-            with traced_once(site.key):
-                return recorded(site, known, lambda x: _Ranged(site, rows, known, x).outcome())
+        rows = rows_of(over.over, 1) if rest else rows_of(over)
         if site.is_shorter and rows is not None and not _is_symbolic(rows, variables):
             return None
         if rows is None or rows.count * site.work < LEAST_WORK or rows.count < LEAST_ROUNDS:
@@ -88,6 +88,25 @@ def loop(site: Site, over: Any, variables: dict[str, Any]) -> Any:
         return None
 
 
+def _over_range(site: Site, span: Span, variables: dict[str, Any], orders: int) -> Any:
+    """Return the new values of the variables after a loop over a range.
+
+    It is None if Python has to ask for the bounds: the loop is differentiated, in so many orders, and has no reverse mode.
+    """
+    if orders > 1:
+        return None
+    known = {name: variables[name] for name in site.names if name in variables}
+
+    def attempt(outside: Outside) -> Any:
+        return _Ranged(site, span, known, outside, orders > 0).outcome()
+
+    try:
+        with traced_once(site.key):
+            return recorded(site, known, attempt)
+    except Keeps:
+        return None
+
+
 def _asked(over: Any) -> Any:
     """Return a range whose bounds Python asks for, if they have values."""
     try:
@@ -99,7 +118,7 @@ def _asked(over: Any) -> Any:
 
 def repeat(site: Site, variables: dict[str, Any]) -> Any:
     """Return the new values of the variables that a `while` assigns; None if Python is to run it."""
-    if not _is_forward():
+    if _orders():
         return None
     variables = without_hidden(variables)
     try:
@@ -114,14 +133,13 @@ def repeat(site: Site, variables: dict[str, Any]) -> Any:
         return None
 
 
-def _is_forward() -> bool:
-    """Whether nothing that is traced now is to be differentiated, as far as the open traces tell."""
-    trace = innermost_trace()
+def _orders() -> int:
+    """Return how many derivatives are taken of the open traces, as far as these tell."""
+    trace, orders = innermost_trace(), 0
     while trace is not None:
-        if trace.values is not None:
-            return False
+        orders += trace.values is not None
         trace = trace.outer
-    return True
+    return orders
 
 
 def _is_symbolic(rows: RowsOf, variables: Mapping[str, Any]) -> bool:
@@ -308,8 +326,10 @@ class _Rows(_For):
 class _Ranged(_For):
     """A `for` over a range whose bounds have no values."""
 
-    def __init__(self, site: Site, span: Span, known: dict[str, Any], outside: Outside) -> None:
-        self.span = span
+    def __init__(
+        self, site: Site, span: Span, known: dict[str, Any], outside: Outside, reverse: bool
+    ) -> None:
+        self.span, self.reverse = span, reverse
         super().__init__(site, known, outside)
         if self.targets:
             raise NotRecorded(f"{self.targets[0]} is read after a loop that may have no iteration")
@@ -319,7 +339,7 @@ class _Ranged(_For):
     def outcome(self) -> Any:
         """Record the loop; return the values that the variables have after it."""
         step = lambda *state: tuple(self.one(*state)[0])
-        outcome = recorded_span(self.label, self.span, step, self.begun())
+        outcome = recorded_span(self.label, self.span, step, self.begun(), self.reverse)
         if isinstance(outcome, NotTraced):
             raise outcome.error
         made = self.ended(outcome, self.span.count)

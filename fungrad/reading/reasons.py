@@ -11,6 +11,7 @@ from fungrad.core.errors import ConcretizationError, FungradError
 __all__ = [
     "Assigns",
     "Grows",
+    "Keeps",
     "Looks",
     "NotAtFirst",
     "NotRecorded",
@@ -30,6 +31,10 @@ class NotRecorded(BaseException):
 
 class NotAtFirst(NotRecorded):
     """The first round of a loop differs from the others, perhaps."""
+
+
+class Keeps(NotRecorded):
+    """The derivative of a loop keeps something of each round, and nobody knows how many there are."""
 
 
 class Shorter(NotRecorded):

@@ -5,16 +5,20 @@ A bound on what each can be follows from those of the operands. Where 64 bits mi
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from fungrad.core.expr import Expr
+from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
+from fungrad.primitives.indexed import IndexedSlice, IndexedUpdate
+from fungrad.primitives.indexing import Gather, Scatter
 from fungrad.reading.sites import NotRecorded
 
-__all__ = ["LIMIT", "RULES", "Bounds", "check_whole_numbers", "whole_bounds"]
+__all__ = ["LIMIT", "RULES", "Bounds", "check_whole_numbers", "indices_of", "whole_bounds"]
 
 Bounds = tuple[int, int]
 
@@ -88,6 +92,7 @@ def _bounds(expr: Expr, given: dict[int, Bounds], outputs: Sequence[int]) -> lis
     known: dict[int, Bounds] = dict(given)
     for v, x in expr.constants.items():
         known[v] = _of_array(np.asarray(x))
+    pointing = _pointing(expr)
     for primitive, inputs, results in expr.equations:
         operands = [known.get(v, (-LARGE, LARGE)) for v in inputs]
         rule = RULES.get(primitive.name)
@@ -98,6 +103,8 @@ def _bounds(expr: Expr, given: dict[int, Bounds], outputs: Sequence[int]) -> lis
             if type_.dtype.kind not in "iu":
                 continue
             found = rule(*operands) if rule is not None and _whole_operands(expr, inputs) else None
+            if primitive.name == "cast" and _is_python(type_) and found is None:
+                found = pointing.get(v, (-LIMIT, LIMIT))  # of a float; one beyond warns
             if found is None and _is_python(type_) and inputs and not primitive.holds_programs:
                 raise NotRecorded(
                     f"whole numbers are computed by {primitive.name}, perhaps beyond 64 bits"
@@ -106,6 +113,36 @@ def _bounds(expr: Expr, given: dict[int, Bounds], outputs: Sequence[int]) -> lis
             if _is_python(type_) and max(-known[v][0], known[v][1]) > LIMIT:
                 raise NotRecorded("whole numbers are computed that may not fit into 64 bits")
     return [known.get(v, (-LARGE, LARGE)) for v in outputs]
+
+
+def _pointing(expr: Expr) -> dict[int, Bounds]:
+    """Return the bounds of the whole numbers that point at elements: beyond them Python raises an error."""
+    found: dict[int, Bounds] = {}
+    for primitive, inputs, outputs in reversed(expr.equations):
+        places = indices_of(primitive)
+        if places is not None:
+            first, axes = places
+            shape = expr.types[inputs[0]].shape
+            for v, axis in zip(inputs[first:], axes or itertools.count(), strict=False):
+                low, high = found.get(v, (-LIMIT, LIMIT))
+                found[v] = max(low, -shape[axis]), min(high, shape[axis] - 1)
+        elif primitive.name in ("add", "subtract") and (bounds := found.get(outputs[0])):
+            x, y = inputs
+            if primitive.name == "add" and x in expr.constants:
+                x, y = y, x
+            if y in expr.constants and not expr.types[y].shape:
+                by = int(expr.constants[y]) * (1 if primitive.name == "add" else -1)
+                found.setdefault(x, (bounds[0] - by, bounds[1] - by))
+    return found
+
+
+def indices_of(primitive: Primitive) -> tuple[int, tuple[int, ...]] | None:
+    """Return the first operand that is an index, and the indexed axes, () for the leading ones."""
+    if isinstance(primitive, Gather | Scatter):
+        return (1 if isinstance(primitive, Gather) else 2), ()
+    if isinstance(primitive, IndexedSlice | IndexedUpdate):
+        return (1 if isinstance(primitive, IndexedSlice) else 2), primitive.axes
+    return None
 
 
 def _whole_operands(expr: Expr, inputs: Sequence[int]) -> bool:

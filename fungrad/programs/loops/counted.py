@@ -1,4 +1,7 @@
-"""Loops whose number of rounds is computed, and bounded: the primitive, which has a reverse mode."""
+"""Loops whose number of rounds is computed: the primitive.
+
+It has a reverse mode where that number is bounded, or nothing of a round is kept for it.
+"""
 
 from __future__ import annotations
 
@@ -34,11 +37,11 @@ NUMBER = ArrayType((), np.dtype(np.int64))
 class Counted(While, Collecting, Versioned):
     """Run `body` as often as the first operand says, and `length` times at most.
 
-    It is a `While` whose condition has that number as its only constant. The first carry counts the rounds, from zero. What the
+    `length` is None if nobody knows. It is a `While` whose condition has that number as its only constant. The first carry counts the rounds, from zero. What the
     derivative needs of each round is kept in arrays of `length` rows. Constants of `step` at `versions` are versions of an array.
     """
 
-    length: int = 1
+    length: int | None = 1
     versions: tuple[int, ...] = ()
 
     @property
@@ -69,8 +72,10 @@ class Counted(While, Collecting, Versioned):
     ) -> Pushed:
         if self.body.effect:
             return super().push_apart(operands, tangents, known, moved)
-        b, inner = self.counts[1], [i if i < self.counts[1] else i - 1 for i in moved[0]]
-        parts = self._in_parts(inner, [i - b for i in inner if i >= b])
+        inner, parts = self._pushed(moved)
+        b = self.counts[1]
+        if self.length is None and parts.keeps:
+            return super().push_apart(operands, tangents, known, moved)
         results, residuals = self._forward(operands, parts)
         given = [
             or_zeros(tangents[1 + i], tangent_type(type_of(operands[1 + i]))) for i in moved[0]
@@ -78,11 +83,24 @@ class Counted(While, Collecting, Versioned):
         consts = sum(i < b for i in inner)
         rows = {"row": "row", "stacked": "stacked", "before": "" if parts.early else "stacked"}
         kinds = [rows.get(kind, "") for kind, _ in parts.origins]
-        step = _tangent_step(parts.linear, kinds, consts, self.length)
+        step = _tangent_step(parts.linear, kinds, consts, self.length or 0)
         residuals = [x for x, kind in zip(residuals, kinds, strict=True) if kind != "row"]
         loop = counted(step, len(residuals) + consts, self.length)
         start = (*residuals, *given[:consts], np.int64(0), *given[consts:])
         return results, loop(operands[0], *start)[1:]
+
+    @property
+    def keeps(self) -> bool:
+        """Whether its derivative keeps something of each round: reverse mode then needs a `length`."""
+        types = self.body.expr.input_types
+        moved = self.moved([False, *[t.dtype.kind in "fc" for t in types]])
+        return bool(self.body.effect) or self._pushed(moved)[1].keeps
+
+    def _pushed(self, moved: Moved) -> tuple[Sequence[int], _Parts]:
+        """Return the inputs of `step` that have tangents, and its parts."""
+        b = self.counts[1]
+        inner = [i if i < b else i - 1 for i in moved[0]]
+        return inner, self._in_parts(inner, [i - b for i in inner if i >= b])
 
     def _in_parts(self, moving: Sequence[int], alive: Sequence[int]) -> _Parts:
         """Return the round with its residuals, and the derivative of a round."""
@@ -110,8 +128,9 @@ class Counted(While, Collecting, Versioned):
         of_body = operands[1 : 1 + b]
         step = parts.body if parts.early else _with_prelude(parts.body, parts.prelude, b)
         rows = [tangent_type(t) for t in step.expr.output_types[k:]]
-        buffers = [full(t.update(shape=(self.length, *t.shape)), 0) for t in rows]
-        loop = counted(_keeping_step(step, b, k, self.length), b, self.length)
+        length = self.length or 0  # if it is not known, there are no rows
+        buffers = [full(t.update(shape=(length, *t.shape)), 0) for t in rows]
+        loop = counted(_keeping_step(step, b, k, length), b, self.length)
         computed = loop(*operands, *buffers)
         arrays = computed[1 + k :]
         own = len(parts.body.expr.outputs) - k
@@ -184,9 +203,15 @@ class _Parts(NamedTuple):
     origins: tuple[tuple[str, int], ...]
     early: bool
 
+    @property
+    def keeps(self) -> bool:
+        """Whether residuals are of single rounds."""
+        kinds = {kind for kind, _ in self.origins}
+        return "stacked" in kinds or ("before" in kinds and not self.early)
+
 
 @memoized
-def counted(step: Program, consts: int, length: int) -> Counted:
+def counted(step: Program, consts: int, length: int | None) -> Counted:
     """Return the loop of `step`, which maps constants, carries and the round's number to next carries."""
     types = list(step.expr.input_types[:-1])
     types.insert(consts, NUMBER)

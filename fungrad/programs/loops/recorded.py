@@ -14,7 +14,7 @@ from fungrad.primitives.elementwise import Cast
 from fungrad.programs.closing import NotTraced, record, shared, try_to_close
 from fungrad.programs.loops.by_python import Step, check_condition
 from fungrad.programs.loops.carry import Leaves, as_type, close_loop, operands_as
-from fungrad.programs.loops.counted import NUMBER, counted
+from fungrad.programs.loops.counted import NUMBER, Counted, counted
 from fungrad.programs.loops.independent import at_once
 from fungrad.programs.loops.scan import scan_of
 from fungrad.programs.loops.while_loop import While, result_type
@@ -66,23 +66,21 @@ def recorded_counted(
     length: int | None,
     step: Step,
     init: Leaves,
-    check: Callable[[Expr, Sequence[Any], slice, Sequence[ArrayType]], None],
+    check: Callable[[Counted, Expr, Sequence[Any], slice, Sequence[ArrayType]], None],
 ) -> Any:
     """Record a loop of a computed number of rounds as one equation; return its last carry, or `NotTraced`.
 
-    There are `length` rounds at most; None if nobody knows, and then the loop has no reverse mode. ``step(carry, k)`` is
-    given the number of the round. Carries that are Python numbers in the body stay that. `check` is given the program of the
-    body, what that captures, where its carries are, and the types that they begin with; what it raises ends the attempt.
+    There are `length` rounds at most; None if nobody knows. ``step(carry, k)`` is given the number of the round. Carries that are
+    Python numbers in the body stay that. `check` is given the loop, the program of the body, what that captures, where its carries
+    are, and the types that they begin with; what it raises ends the attempt.
     """
     closed = close_loop(label, lambda val, k: (step(val, k), None), init, NUMBER, branch=True)
     if isinstance(closed, NotTraced):
         return closed
     body, types = closed
     first = len(body.captured)
-    check(body.program.expr, body.captured, slice(first, first + len(types)), types)
-    loop: While = counted(body.program, first, length or 1)
-    if length is None:
-        loop = shared(While, loop.cond, loop.body, loop.counts)
+    loop = counted(body.program, first, length)
+    check(loop, body.program.expr, body.captured, slice(first, first + len(types)), types)
     operands = [
         as_type(count, NUMBER),
         *body.captured,

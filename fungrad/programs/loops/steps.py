@@ -90,10 +90,13 @@ def split_step(
     moving: Sequence[int],
     alive: Sequence[int],
     counts: tuple[int, int],
-    length: int,
+    length: int | None,
     versions: Sequence[int],
 ) -> Split | None:
-    """Return the step in two; None if the residuals of a step are larger than `KEEP_BELOW` allows."""
+    """Return the step in two; None if the residuals of a step are larger than `KEEP_BELOW` allows.
+
+    If nobody knows the `length` of the loop, all that can be is computed again.
+    """
     c, k = counts
     forward, linear, moved = linearize_expr(with_versions(body, c, k, versions).expr, moving)
     n = len(body.expr.outputs)
@@ -145,7 +148,7 @@ def _cheaper(
     expr: Expr,
     residuals: Sequence[int],
     counts: tuple[int, int],
-    length: int,
+    length: int | None,
     versions: Sequence[int],
 ) -> Expr:
     """Return the program of the residuals that are computed again, elements of `versions` or not.
@@ -153,6 +156,8 @@ def _cheaper(
     To compute these again takes the versions, which other loops may need too. To keep them takes elements of all steps: that is
     chosen where it takes at most half as many bytes.
     """
+    if length is None:
+        return _again(expr, residuals, counts, (), every=True)
     again, alone = [_again(expr, residuals, counts, left_out) for left_out in ((), versions)]
     arrays = {expr.inputs[i] for i in versions}.difference(residuals).intersection(again.inputs)
     elements = set(again.outputs).difference(alone.outputs)
@@ -161,11 +166,15 @@ def _cheaper(
 
 
 def _again(
-    expr: Expr, residuals: Sequence[int], counts: tuple[int, int], left_out: Sequence[int]
+    expr: Expr,
+    residuals: Sequence[int],
+    counts: tuple[int, int],
+    left_out: Sequence[int],
+    every: bool = False,
 ) -> Expr:
     """Return the program of the residuals that are cheaper to compute again than to keep.
 
-    They are integers such as indices, and elements that are taken or arranged anew, of constants (except those
+    With `every` it is that of all that can be computed again, else they are integers such as indices, and elements that are taken or arranged anew, of constants (except those
     `left_out`) and rows alone.
     """
     c, k = counts
@@ -176,9 +185,8 @@ def _again(
         whole = all(expr.types[v].dtype.kind in "biu" for v in (*inputs, *outputs))
         safe = isinstance(primitive, Cast) or bool(primitive.total) or not primitive.warns
         integers = isinstance(primitive, Elementwise) and whole and safe
-        if (integers or primitive.takes_elements or primitive.rearranges) and still.issuperset(
-            inputs
-        ):
+        cheaper = integers or primitive.takes_elements or primitive.rearranges
+        if (cheaper or (every and not primitive.effect)) and still.issuperset(inputs):
             still.update(outputs)
             cheap.update(outputs)
     outputs = tuple(dict.fromkeys([v for v in residuals if v in cheap]))
