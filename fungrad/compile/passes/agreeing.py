@@ -1,6 +1,7 @@
-"""Results known to be equal in all processes: a number says how they are computed.
+"""Values that are equal in all processes because all compute them in the same way from equal values.
 
-So `shard_map` tells that a gradient which has been summed is the same everywhere, and the sum is the only message about it.
+The check that they are equal (`Agreed`) then needs no message of its own. A digest of the computation, its *derivation*, travels with another
+message along the axis: processes whose digests differ run different programs. So `shard_map` sends one message for a gradient, the sum.
 """
 
 from __future__ import annotations
@@ -31,26 +32,26 @@ from fungrad.primitives.slices import Slice
 from fungrad.primitives.ufunc import Elementwise
 
 ALIKE = (Elementwise, Broadcast, Permute, Reshape, Slice, Concatenate, Stack, ReduceSum, DotGeneral)
-"""Primitives whose results are equal where operands are."""
+"""Primitives that give equal results for equal operands."""
 _LEVEL = (PSum, PMax, PMin, AllGather, Total, Whole, First, Agreed)
-"""Primitives whose result is equal along their axis."""
-Ways: TypeAlias = dict[Hashable, list[str]]
-"""By axis: how results are computed that all processes along it have alike, as digests."""
+"""Primitives whose result is the same in all processes along their axis."""
+Derivations: TypeAlias = dict[Hashable, list[str]]
+"""By axis: derivations of values that are equal in all processes along it."""
 
 
 class _Known(NamedTuple):
-    """Along which axes a variable is the same, given that all compute it in this way."""
+    """Axes along which a variable is equal if all processes have its derivation."""
 
     axes: frozenset[Hashable]
-    way: str
+    derivation: str
 
 
-def compared(expr: Expr, ways: Ways) -> Expr:
-    """Return the program without `Agreed` of values known to be equal; their ways are added to `ways`."""
+def compared(expr: Expr, derivations: Derivations) -> Expr:
+    """Return the program without `Agreed` of equal values; add their derivations to `derivations`."""
     if not any(isinstance(e.primitive, Agreed) for e in expr.equations):
         return expr
     met = messages(expr)
-    known = {v: _Known(met, way) for v, way in constant(expr).items()}
+    known = {v: _Known(met, digest) for v, digest in constant(expr).items()}
     same: dict[int, int] = {}
     kept = []
     meetings = 0
@@ -60,27 +61,27 @@ def compared(expr: Expr, ways: Ways) -> Expr:
         operands = [known[v] for v in inputs if v in known]
         if isinstance(primitive, Agreed) and operands and primitive.axis in operands[0].axes:
             same[outputs[0]] = inputs[0]
-            ways.setdefault(primitive.axis, []).append(operands[0].way)
+            derivations.setdefault(primitive.axis, []).append(operands[0].derivation)
             continue
         kept.append((Equation(primitive, inputs, outputs), source))
-        of = [x.way for x in operands]
+        of = [x.derivation for x in operands]
         if isinstance(primitive, _LEVEL) and isinstance(primitive.axis, Ranks):
             axes = frozenset([primitive.axis]).union(*[x.axes for x in operands])
-            known[outputs[0]] = _Known(axes, way_of(primitive, meetings, *of))
+            known[outputs[0]] = _Known(axes, derivation_of(primitive, meetings, *of))
         elif isinstance(primitive, ALIKE) and len(operands) == len(inputs):
             axes = met.intersection(*[x.axes for x in operands])
-            known[outputs[0]] = _Known(axes, way_of(primitive, *of))
+            known[outputs[0]] = _Known(axes, derivation_of(primitive, *of))
     return expr.with_equations(kept, outputs=tuple([same.get(v, v) for v in expr.outputs]))
 
 
 def messages(expr: Expr) -> frozenset[Hashable]:
-    """Return the axes with messages that can carry the way of a computation; `Agreed` may be dropped."""
+    """Return the axes along which a message can carry derivations; messages of `Agreed` do not count."""
     collectives = [p for p, _, _ in expr.equations if isinstance(p, Collective)]
     return frozenset([p.axis for p in collectives if is_message(p) and not isinstance(p, Agreed)])
 
 
 def is_message(primitive: Primitive) -> bool:
-    """Whether processes meet for a primitive, which is not a part of computing such."""
+    """Whether a primitive exchanges messages between processes."""
     return (
         isinstance(primitive, Collective)
         and isinstance(primitive.axis, Ranks)
@@ -90,19 +91,19 @@ def is_message(primitive: Primitive) -> bool:
 
 
 def constant(expr: Expr) -> dict[int, str]:
-    """Return digests of constants without axes. Others may be a process's own, without an error."""
+    """Return derivations of 0-d constants. Constants with axes may differ between processes."""
     return {
-        v: way_of(type_of(x), np.asarray(x).tobytes())
+        v: derivation_of(type_of(x), np.asarray(x).tobytes())
         for v, x in expr.constants.items()
         if not expr.types[v].shape
     }
 
 
-def number(ways: Sequence[str]) -> int:
-    """Return one number for all ways; 0 if there are none."""
-    return int(way_of(*ways), 16) if ways else 0
+def number(derivations: Sequence[str]) -> int:
+    """Return one number for several derivations; 0 for none."""
+    return int(derivation_of(*derivations), 16) if derivations else 0
 
 
-def way_of(*of: object) -> str:
-    """Return the way of a computation, as a number in hexadecimal that all processes write alike."""
+def derivation_of(*of: object) -> str:
+    """Return the derivation of a value: a hexadecimal digest that is the same in all processes."""
     return digest(repr(of)).hex()

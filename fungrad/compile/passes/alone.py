@@ -1,14 +1,14 @@
-"""Sums over processes that need no message: the first process alone has a value that all know.
+"""Sums over processes that need no message: one process holds the value, the others zeros.
 
-So begins the derivative of a loss that all processes have computed: `Lone` keeps the cotangent in one of them, and sums over all follow
-what is linear in it. What all compute alike of the cotangent itself is the same, and no message.
+The derivative of a loss that all processes have computed begins so: `Lone` keeps the cotangent in one process. Linear operations on it are
+followed by a sum over all. Every process computes that sum by itself, from the cotangent that all of them know.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from fungrad.compile.passes.agreeing import ALIKE, Ways, constant, messages, way_of
+from fungrad.compile.passes.agreeing import ALIKE, Derivations, constant, derivation_of, messages
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.core.errors import Source
 from fungrad.core.expr import Equation, Expr
@@ -18,16 +18,16 @@ from fungrad.primitives.elementwise import add, div, sub
 from fungrad.primitives.ranks import Lone, Spread
 
 
-def shortened(expr: Expr, ways: Ways) -> Expr:
-    """Return the program without `Spread` that changes nothing and without sums of one process's values.
+def shortened(expr: Expr, derivations: Derivations) -> Expr:
+    """Return the program without `Spread`, an identity, and without sums of one process's values.
 
-    How the values are computed that take the place of such sums is added to `ways`; without a message that could say it, they stay.
+    The derivations of the values that replace sums are added to `derivations`. Sums stay where no other message could carry them.
     """
     shortening = _Shortening(expr)
     shorter = shortening.run()
-    if not messages(shorter) >= shortening.ways.keys():
+    if not messages(shorter) >= shortening.derivations.keys():
         return expr
-    ways |= shortening.ways
+    derivations |= shortening.derivations
     return shorter
 
 
@@ -37,19 +37,19 @@ class _Shortening:
     Attributes
     ----------
     same
-        By variable: the one to be read in its place.
+        By variable: the variable that replaces it.
     alike
-        By variable: the axes along which all processes have the same.
+        By variable: the axes along which it is equal in all processes.
     constant
-        How variables are made of constants without axes alone, which have to be the same along all axes.
+        By variable computed from 0-d constants alone: its derivation. It is equal along all axes.
     whole
-        By variable that one process has alone: how, and the variable that all would have.
-    way
-        By such a variable: how it is computed of what one has alone; what all have may be any array.
+        By variable that is nonzero in one process: its `Lone`, and the variable with that value in all processes.
+    derivation
+        By such a variable: how it follows from the operand of its `Lone`.
     made
-        By what all would have: the equation that computes it, until it is one of the program.
-    ways
-        By axis: those of what takes the place of sums.
+        By variable with the value in all processes: its equation, until that is part of the program.
+    derivations
+        By axis: derivations of the values that replace sums.
     """
 
     def __init__(self, expr: Expr) -> None:
@@ -59,8 +59,8 @@ class _Shortening:
         self.alike: dict[int, frozenset[Hashable]] = {}
         self.constant = constant(expr)
         self.whole: dict[int, tuple[Lone, int]] = {}
-        self.way: dict[int, str] = {}
-        self.ways: Ways = {}
+        self.derivation: dict[int, str] = {}
+        self.derivations: Derivations = {}
         self.made: dict[int, tuple[Equation, Source | None]] = {}
         self.kept: list[tuple[Equation, Source | None]] = []
 
@@ -84,7 +84,7 @@ class _Shortening:
         return tuple([self.same.get(v, v) for v in variables])
 
     def _needs_no_message(self, equation: Equation, source: Source | None) -> bool:
-        """Whether the equation is such a sum; if so its result is read elsewhere from now on."""
+        """Whether the equation is a sum of one process's value; if so, note the variable that replaces it."""
         primitive, inputs, outputs = equation
         if not isinstance(primitive, PSum) or not isinstance(primitive.axis, Ranks):
             return False
@@ -94,12 +94,12 @@ class _Shortening:
         self._compute(whole)
         self.same[outputs[0]] = whole
         self._note_alike(whole, primitive.axis, (whole,))
-        way = self.way[inputs[0]]
-        self.ways.setdefault(primitive.axis, []).append(way)
-        # Who reads the operand reads what the first process has of the sum: nobody computes both.
+        derivation = self.derivation[inputs[0]]
+        self.derivations.setdefault(primitive.axis, []).append(derivation)
+        # Readers of the operand now read the first process's part of the sum, so only the sum is computed.
         again = self._new(whole)
         self.kept.append((Equation(alone, (whole,), (again,)), source))
-        self.whole[again], self.way[again] = (alone, whole), way_of(way)
+        self.whole[again], self.derivation[again] = (alone, whole), derivation_of(derivation)
         self.same |= dict.fromkeys((inputs[0], *self._standing_for(inputs[0])), again)
         return True
 
@@ -121,32 +121,32 @@ class _Shortening:
         self.kept += [needed[v] for v in sorted(needed)]  # they are numbered in order
 
     def _note(self, equation: Equation, source: Source | None) -> None:
-        """Note shared values, and values of one process alone."""
+        """Note values that are equal in all processes, and values of one process."""
         primitive, inputs, outputs = equation
         if isinstance(primitive, Lone):
-            self.whole[outputs[0]], self.way[outputs[0]] = (primitive, inputs[0]), ""
+            self.whole[outputs[0]], self.derivation[outputs[0]] = (primitive, inputs[0]), ""
         elif isinstance(primitive, (PSum, AllGather)) and isinstance(primitive.axis, Ranks):
             self._note_alike(outputs[0], primitive.axis, inputs)
         elif isinstance(primitive, ALIKE):
             out = outputs[0]
-            of = [self.constant.get(v) or self.way.get(v) for v in inputs]
+            of = [self.constant.get(v) or self.derivation.get(v) for v in inputs]
             known = [self.alike.get(v, frozenset()) for v in inputs if v not in self.constant]
             if known:
                 self.alike[out] = frozenset.intersection(*known)
             else:
-                self.constant[out] = way_of(primitive, *of)
+                self.constant[out] = derivation_of(primitive, *of)
             alone = next((self.whole[v][0] for v in inputs if v in self.whole), None)
             if alone is not None and self._is_linear(primitive, inputs, alone):
                 v = self._new(out)
                 operands = tuple([self.whole[x][1] if x in self.whole else x for x in inputs])
                 self.made[v] = Equation(primitive, operands, (v,)), source
-                self.whole[out], self.way[out] = (alone, v), way_of(primitive, *of)
+                self.whole[out], self.derivation[out] = (alone, v), derivation_of(primitive, *of)
 
     def _note_alike(self, variable: int, axis: Hashable, inputs: tuple[int, ...]) -> None:
         self.alike[variable] = self.alike.get(inputs[0], frozenset()) | {axis}
 
     def _is_linear(self, primitive: Primitive, inputs: tuple[int, ...], alone: Lone) -> bool:
-        """Whether a result is linear in the operands of one process, the others being shared."""
+        """Whether a result is linear in one process's operands, and the other operands are equal in all."""
         own = [i for i, v in enumerate(inputs) if self.whole.get(v, (None,))[0] == alone]
         others = [v for i, v in enumerate(inputs) if i not in own]
         if not all(v in self.constant or alone.axis in self.alike.get(v, ()) for v in others):

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.compile.passes.agreeing import Ways, compared, is_message, number
+from fungrad.compile.passes.agreeing import Derivations, compared, is_message, number
 from fungrad.compile.passes.alone import shortened
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.types import array_type
@@ -38,20 +38,20 @@ def overlapped(expr: Expr) -> Expr:
     """
     if not any(isinstance(e.primitive, Collective) for e in expr.equations):
         return expr
-    ways: Ways = {}
-    return _Overlapping(compared(shortened(expr, ways), ways), ways).run()
+    derivations: Derivations = {}
+    return _Overlapping(compared(shortened(expr, derivations), derivations), derivations).run()
 
 
 class _Overlapping:
-    """Takes the equations in turn whose operands are there; those that come first in the program, first.
+    """Scheduler: equations run once their operands are computed, in the order of the program.
 
-    What nothing else reads is read at once by what computes element by element: it is not kept for a later part of the program.
-    Short messages are waited for at once, as are those for which there is nothing else to do.
+    An elementwise equation runs right after its operand if nothing else reads that operand, so that kernels can fuse the two.
+    Short messages are waited for at once, and so are those with no other equation to run meanwhile.
     """
 
-    def __init__(self, expr: Expr, ways: Ways) -> None:
+    def __init__(self, expr: Expr, derivations: Derivations) -> None:
         self.expr = expr
-        self.ways = ways
+        self.derivations = derivations
         self.sources = [source for _, source in expr.located()]
         self.types = list(expr.types)
         self.returned = {*expr.outputs}
@@ -146,8 +146,10 @@ class _Overlapping:
         collectives, operands = self._parts(group)
         begun = len(self.types)
         self.types.append(array_type((), np.dtype(np.int64)))
-        said = self.ways.pop(collectives[0].axis, ())  # by the first message along the axis
-        start = Equation(Start(collectives, number(said)), operands, (begun,))
+        carried = self.derivations.pop(
+            collectives[0].axis, ()
+        )  # by the first message along the axis
+        start = Equation(Start(collectives, number(carried)), operands, (begun,))
         self.order.append((start, group[0]))
         if sum([self.types[v].nbytes for v in operands]) >= ranks.ASIDE:
             self.begun.append((group, begun))
