@@ -9,6 +9,7 @@ from fungrad.core.backend import as_result
 from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import Expr
 from fungrad.core.float_warnings import at_users_lines
+from fungrad.core.tracer import Tracer, new_tracer
 from fungrad.core.watch import Watch
 
 MANY = 64
@@ -42,7 +43,9 @@ def unshared(results: Sequence[Any], others: Sequence[Any]) -> list[Any]:
     own: list[Any] = []
     known = {id(x) for x in others}
     for x in results:
-        if getattr(x, "ndim", 0) == 0:
+        if type(x) is Tracer:  # elements may be assigned to, which changes what it stands for
+            x = new_tracer(x._owner, x._variable, x._type)
+        elif getattr(x, "ndim", 0) == 0:
             x = as_result(x)
         elif x.base is not None or not getattr(x.flags, "writeable", True) or id(x) in known:
             x = x.copy()

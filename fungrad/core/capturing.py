@@ -44,9 +44,9 @@ class Capturing(Recording):
         else:
             type_ = type_of(value)
             key = None
-            if is_number(value):
-                value = np.asarray(value)[()]
             plain = isinstance(value, np.generic)
+            if not plain and is_number(value):
+                value, plain = np.asarray(value)[()], True
             if not self.given.target.takes_scalars and (plain or isinstance(value, np.ndarray)):
                 value = self.given.xp.asarray(value)
             elif not plain and not self.mode.rewriting:

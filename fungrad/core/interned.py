@@ -77,6 +77,10 @@ class InternedValue(metaclass=Interned):
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        names = self.__match_args__  # type: ignore[attr-defined]
+        if not kwargs and len(args) == len(names):
+            vars(self).update(zip(names, args, strict=True))
+            return
         fields = dataclasses.fields(self)  # type: ignore[arg-type]
         if len(args) > len(fields):
             raise TypeError(

@@ -121,7 +121,8 @@ class Recording:
     def expr(self, outputs: Sequence[int]) -> Expr:
         """Return the recorded program; captured arrays are its leading inputs."""
         leading = tuple(self.captures)
-        return Expr(
+        expr = object.__new__(Expr)  # frozen: its `__init__` takes three times as long
+        vars(expr).update(
             inputs=leading + tuple(self.inputs),
             equations=tuple(map(as_equation, self.equations)),
             outputs=tuple(outputs),
@@ -130,6 +131,7 @@ class Recording:
             captured=len(leading),
             sources=tuple(self.sources),
         )
+        return expr
 
     def maker(self, variable: int) -> tuple[Primitive | None, tuple[int, ...]]:
         """Return the primitive and operands that made a variable; None if it is no equation's only result."""

@@ -310,8 +310,9 @@ class Trace(Capturing):
 
     def evaluate(self) -> None:
         """Run the equations that are pending; values must be known."""
-        with evaluating(self), at_users_lines():
-            run_pending(self)
+        if len(self.known) < len(self.equations):
+            with evaluating(self), at_users_lines():
+                run_pending(self)
 
     def settle(self, called_with: int) -> None:
         """Take the first operands of the equation recorded last for its results: nothing is computed."""

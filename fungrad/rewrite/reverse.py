@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fungrad.core.config import check_exprs
 from fungrad.core.errors import Source, in_derivative
 from fungrad.core.expr import Equation, Expr
+from fungrad.core.float_warnings import runs_equation
 from fungrad.core.location import locate
 from fungrad.core.mode import RULES
 from fungrad.core.primitive import Primitive
@@ -129,6 +130,7 @@ class _OfResults(InPlaces):
         return pulled(primitive, source, given, flags, results, operands)
 
 
+@runs_equation
 def pulled(
     primitive: Primitive,
     source: Source | None,

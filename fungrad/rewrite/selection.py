@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 from fungrad.core.expr import Equation, Expr
@@ -17,18 +17,26 @@ if TYPE_CHECKING:
     from fungrad.rewrite.masks import Masks
 
 
-def selecting(expr: Expr, moves: Callable[[int], bool], values: Sequence[Any]) -> Masks | None:
+def selecting(expr: Expr, moves: Callable[[int], bool], values: Any) -> Masks | None:
     """Return the masks for pulling cotangents back to variables that `moves`; None if there are none."""
-    booleans = _booleans(expr)
-    for primitive, inputs, _ in expr.equations:
-        if (
-            primitive in NARROWING
-            or isinstance(primitive, PICKS)
-            or _by_booleans(primitive, inputs, booleans)
-        ):
-            masks = _masks(expr, moves, booleans, values)
-            return masks if masks.selection.fills else None
-    return None
+    if not may_select(expr.equations, expr.types):
+        return None
+    masks = _masks(expr, moves, _booleans(expr), values)
+    return masks if masks.selection.fills else None
+
+
+def may_select(equations: Iterable[Any], types: Sequence[ArrayType]) -> bool:
+    """Whether cotangents pulled back through the equations may leave elements out."""
+    booleans: set[int] = set()
+    for primitive, inputs, outputs in equations:
+        if primitive in NARROWING or isinstance(primitive, PICKS):
+            return True
+        if type(primitive) is Cast:
+            if types[inputs[0]].dtype.kind == "b":
+                booleans.add(outputs[0])
+        elif booleans and _by_booleans(primitive, inputs, booleans):
+            return True
+    return False
 
 
 def selecting_tangents(expr: Expr, by: Sequence[int], values: Sequence[Any]) -> Masks | None:
@@ -37,7 +45,7 @@ def selecting_tangents(expr: Expr, by: Sequence[int], values: Sequence[Any]) -> 
     if not any(
         primitive in PRODUCTS
         or isinstance(primitive, SLICES)
-        or _by_booleans(primitive, inputs, booleans)
+        or (booleans and _by_booleans(primitive, inputs, booleans.keys()))
         for primitive, inputs, _ in expr.equations
     ):
         return None
@@ -58,10 +66,12 @@ def _masks(
     return Masks(Analysis(expr, moves, booleans).selection(), expr, values)
 
 
-def reached(equation: Equation, flags: Sequence[bool], types: Sequence[ArrayType]) -> list[int]:
+def reached(equation: Equation, flags: Sequence[bool], types: Sequence[ArrayType]) -> Sequence[int]:
     """Return the results of an equation that depend on the operands in `flags`."""
     primitive, _, outputs = equation
     affected = primitive.tangent_mask(flags)
+    if affected is None and len(outputs) == 1:
+        return outputs if types[outputs[0]].inexact else ()
     dependent = outputs if affected is None else itertools.compress(outputs, affected)
     return [v for v in dependent if types[v].inexact]
 
@@ -75,6 +85,7 @@ def _booleans(expr: Expr) -> dict[int, int]:
     }
 
 
-def _by_booleans(primitive: Primitive, inputs: Sequence[int], booleans: Mapping[int, int]) -> bool:
-    is_product = primitive is mul or isinstance(primitive, DotGeneral)
-    return is_product and bool(booleans) and not booleans.keys().isdisjoint(inputs)
+def _by_booleans(primitive: Primitive, inputs: Sequence[int], booleans: Set[int]) -> bool:
+    return (primitive is mul or isinstance(primitive, DotGeneral)) and not booleans.isdisjoint(
+        inputs
+    )

@@ -54,6 +54,10 @@ class Argnums:
     __slots__ = ("_given", "_least", "single")
 
     def __init__(self, argnums: Any) -> None:
+        if type(argnums) is int and argnums >= 0:
+            self.single, self._least = True, argnums + 1
+            self._given: tuple[int, ...] = (argnums,)
+            return
         self.single = isinstance(argnums, (int, np.integer))
         self._given = given = _as_positions(argnums)
         plain = min(given, default=0) >= 0 and len({*given}) == len(given)

@@ -32,7 +32,7 @@ from fungrad.transforms.auxiliary import Auxiliary, split_aux
 from fungrad.transforms.call import output_variables, rewrite, run_on_values, with_float0
 from fungrad.transforms.dtypes import as_traced
 from fungrad.transforms.linear import Derivative, Kept, Linear, Pullback, check_directions
-from fungrad.transforms.taped import tape_of
+from fungrad.transforms.taped import vjp_on_tape
 
 R = TypeVar("R")
 """Result of the function."""
@@ -231,20 +231,22 @@ def _linearized(
     with Trace(label, VALUES) as trace:
         traced = Traced(trace, label, fun, primals, has_aux)
         n = len(traced.outputs)
-        tape = None
+        taped = None
         if trace.facts.holds_rules and kept is Pullback:
-            tape = tape_of(trace, traced.variables, traced.wrt)
+            by = [trace.inputs[i] for i in traced.moving]
+            taped = vjp_on_tape(trace, traced.variables, by, n)
 
         def build(expr: Expr, done: int) -> tuple[Program, Program, tuple[int, ...]]:
             parts = _ignoring_aux(linearize_expr(expr, traced.wrt(expr), done), n)
             return Program(parts.forward), Program(made_of(parts.linear)), parts.moving
 
-        if tape is None:
+        if taped is None:
             forward, linear, moving = rewrite(trace, traced.variables, (transform, n), build)
-    if tape is None:
+    if taped is None:
         computed, made_by = run_on_values(trace, forward), (forward, len(trace.captures))
     else:
-        linear, moving, computed, made_by = tape.pull, tape.reached(n), tape.outputs, None
+        computed, linear, moving = taped
+        made_by = None
     outputs, aux, residuals = traced.finish(computed)
     between = (
         (traced.structure, tuple(traced.types)),

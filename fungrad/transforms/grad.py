@@ -211,7 +211,7 @@ def _transformed(
                 value, returned = split_aux(value, label)
                 aux = Auxiliary(returned, label)
                 results = [value, *aux.tracers]
-            if type(value) is not Tracer or value._type not in _REAL_SCALARS:
+            if type(value) is not Tracer or value._type not in REAL_SCALARS:
                 check_scalar(value, holomorphic, label)
             outputs = output_variables(trace, results, label)
             if in_force.dependence_checked or trace.facts.cuts:
@@ -293,7 +293,7 @@ _ELSEWHERE = {
 }
 
 
-_REAL_SCALARS = frozenset(
+REAL_SCALARS = frozenset(
     [ArrayType((), np.dtype(kind), weak) for kind in "efdg" for weak in (False, True)]
 )
 """The commonest types of results."""

@@ -28,11 +28,10 @@ from fungrad.core.primitive import Primitive
 from fungrad.core.trace import Trace, record_expr
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import ArrayType, is_added, tangent_type
-from fungrad.primitives.shaping import full
 from fungrad.rewrite.at_once import gradient_at_once
 from fungrad.rewrite.reverse import grad_expr, pulled
 from fungrad.transforms.call import at_places, recorded, rewritten, run_on_values, values_of
-from fungrad.transforms.taped import tape_of
+from fungrad.transforms.taped import gradient_on_tape
 
 MEMORY = 1 << 25
 """Most bytes of values for a gradient at once, which keeps all of them; a program keeps only some."""
@@ -66,6 +65,8 @@ class Gradient:
 
     def first(self, trace: Trace, outputs: Sequence[int]) -> list[Any]:
         """Return the program's results for the values in `trace`, while there is no program."""
+        if trace.facts.holds_rules:
+            return gradient_on_tape(trace, outputs, self.skip)
         if not self.met or (self.met < PATIENCE and len(trace.equations) > LONG):
             start = time.perf_counter()
             computed = self._at_once(trace, outputs)
@@ -74,17 +75,8 @@ class Gradient:
                     tell("call", f"{trace.label} at once", start)
                 self.met += 1
                 return computed
-        if trace.facts.holds_rules:
-            return self._on_tape(trace, outputs)
         self.program = program = rewritten(trace, outputs, self._program)
         return run_on_values(trace, program)
-
-    def _on_tape(self, trace: Trace, outputs: Sequence[int]) -> list[Any]:
-        """Return the results by the rules that equations hold, which may be of tracers."""
-        tape = tape_of(trace, outputs, lambda expr: range(expr.captured, len(expr.inputs)))
-        seed = full(tangent_type(trace.types[outputs[0]]), 1)
-        cotangents = tape.pull(*[seed for _ in tape.reached(1)])
-        return [*tape.outputs[self.skip :], *cotangents]
 
     def _program(self, expr: Expr, done: int) -> Program:
         """Return the program of the gradient, then the results of equations that can fail and are unused."""

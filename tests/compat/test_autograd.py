@@ -313,6 +313,80 @@ def test_boxes_by_hand_and_by_class(run):
     run("-c", BOXES)
 
 
+OWNERSHIP = """
+import itertools, sys, warnings
+import autograd.numpy as np, fungrad as fg, numpy as onp
+from autograd import grad, primitive, value_and_grad
+from autograd.extend import defvjp
+
+kept = onp.arange(3.0)
+@primitive
+def own(x):
+    return x * kept
+defvjp(own, lambda ans, x: lambda g: g * kept)
+@primitive
+def first(x):
+    return float(x[0])
+defvjp(first, lambda ans, x: lambda g: kept)
+
+# Nobody's result is an array that is somebody else's: values, gradients, cotangents, what a rule holds.
+x, y, g = onp.ones(3), onp.full(3, 2.0), onp.full(3, 3.0)
+functions = [
+    lambda x, y: own(x + y), lambda x, y: own(x) + y, lambda x, y: np.exp(own(x)) * y,
+    lambda x, y: (own(x), y, x, x), lambda x, y: [own(x) * y] * 2, lambda x, y: own(fg.jit(lambda x: x * y)(x)),
+]
+for f in functions:
+    for _ in range(3):
+        for wrt in (0, (0, 1)):
+            by = grad(lambda x, y: sum(np.sum(z) for z in fg.tree.leaves(f(x, y))), wrt)(x, y)
+            value, pull = fg.vjp(f, x, y)
+            ct = fg.tree.map(lambda _: g, value)
+            expected = pull(ct)
+            arrays = [z for z in fg.tree.leaves((value, by, pull(ct), pull(ct)))] + [x, y, g, kept]
+            assert not any(onp.shares_memory(a, b) for a, b in itertools.combinations(arrays, 2))
+            for z in arrays[:-4]:
+                z[...] = -7.0
+            assert fg.tree.all(fg.tree.map(onp.array_equal, pull(ct), expected))
+            # As tracers of an enclosing derivative, likewise.
+            def outer(x):
+                value, pull = fg.vjp(f, x, y)
+                for z in fg.tree.leaves(value):
+                    z[:] = -7.0
+                return np.sum(pull(ct)[0])
+            assert abs(fg.grad(outer)(x) - fg.grad(lambda x: np.sum(fg.vjp(f, x, y)[1](ct)[0]))(x)).max() == 0
+by = grad(first)(x)
+by[0] = 9.0
+assert kept.tolist() == [0.0, 1.0, 2.0]
+
+# Warnings name the lines of the program, those of its rules included.
+blown = primitive(lambda x: x)
+defvjp(blown, lambda ans, x: lambda g:
+       g * np.exp(1000.0 * x))
+f = lambda x: np.sum(blown(
+    np.sqrt(own(x))))
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    grad(f)(x)
+    fg.vjp(f, x)[1](1.0)
+line, of_own = blown.fun.__code__.co_firstlineno, own.fun.__code__.co_firstlineno + 3
+assert {w.lineno for w in caught} == {line + 2, line + 4, of_own}, [(w.lineno, str(w.message)) for w in caught]
+
+# A warm gradient is a few calls of Python's.
+lse, calls = primitive(lambda x: np.log(np.sum(np.exp(x)))), []
+defvjp(lse, lambda ans, x: lambda g: g * np.exp(x - ans))
+slope = grad(lse)
+slope(x), slope(x)
+sys.setprofile(lambda frame, event, arg: calls.append(event))
+slope(x)
+sys.setprofile(None)
+assert calls.count("call") <= 105, calls.count("call")
+"""
+
+
+def test_whose_arrays_and_lines(run):
+    run("-c", OWNERSHIP)
+
+
 def test_the_rest_of_fungrad_knows_nothing_of_it():
     code = "import sys, fungrad, fungrad.numpy, fungrad.scipy\nprint([m for m in sys.modules if 'fungrad.compat' in m])"
     done = start("-c", code)

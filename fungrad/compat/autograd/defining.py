@@ -101,7 +101,7 @@ def defvjp_argnum(fun: Any, vjpmaker: Callable[..., Any]) -> None:
 
 def _by_argument(
     fun: Any, kind: str, rules: Sequence[Any], argnums: Iterable[int] | None
-) -> Callable[[Sequence[int]], list[Any]]:
+) -> Callable[[tuple[int, ...]], list[Any]]:
     """Return the function from argument numbers to rules; it raises for those without one."""
     table = dict(zip(count() if argnums is None else argnums, rules))
     name = getattr(fun, "__name__", repr(fun))
@@ -109,7 +109,8 @@ def _by_argument(
         if rule is not None and not callable(rule) and rule != "same":
             raise ValueError(f"Bad {kind} '{rule}' for '{name}'")
 
-    def chosen(argnums: Sequence[int]) -> list[Any]:
+    @functools.lru_cache(maxsize=64)
+    def chosen(argnums: tuple[int, ...]) -> list[Any]:
         missing = [i for i in argnums if i not in table]
         if missing:
             raise NotImplementedError(f"{kind} of {name} wrt argnums {missing} not defined")
@@ -125,8 +126,10 @@ def defvjp(fun: Any, *vjpmakers: Any, argnums: Iterable[int] | None = None) -> N
     """
     chosen = _by_argument(fun, "VJP", vjpmakers, argnums)
 
-    def vjp(argnums: Sequence[int], ans: Any, args: Any, kwargs: Any) -> Any:
+    def vjp(argnums: tuple[int, ...], ans: Any, args: Any, kwargs: Any) -> Any:
         pulls = [maker and maker(ans, *args, **kwargs) for maker in chosen(argnums)]
+        if len(pulls) == 1 and (only := pulls[0]) is not None:
+            return lambda g: (only(g),)
         return lambda g: [pull and pull(g) for pull in pulls]
 
     defvjp_argnums(fun, vjp)
@@ -153,7 +156,7 @@ def defjvp(fun: Any, *jvpfuns: Any, argnums: Iterable[int] | None = None) -> Non
     """
     chosen = _by_argument(fun, "JVP", jvpfuns, argnums)
 
-    def jvp(argnums: Sequence[int], gs: Sequence[Any], ans: Any, args: Any, kwargs: Any) -> Any:
+    def jvp(argnums: tuple[int, ...], gs: Sequence[Any], ans: Any, args: Any, kwargs: Any) -> Any:
         parts = []
         for rule, i, g in zip(chosen(argnums), argnums, gs):
             if rule == "same":

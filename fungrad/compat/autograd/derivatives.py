@@ -99,8 +99,6 @@ def make_jvp(fun: Callable[[Any], Any], x: Any) -> Callable[[Any], tuple[Any, An
 
 def total(result: Any, x: Any, message: str, size_one: bool) -> Any:
     """Return the sum of a real result's numbers; raise the TypeError of complex ones, or of another size."""
-    if type(result) is Tracer and result.shape == () and result.dtype.kind == "f":
-        return result
     result = checked(result, x)
     leaves = tree.leaves(result)
     is_complex = any(type_of(y).dtype.kind == "c" for y in leaves)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,26 +19,6 @@ from fungrad.programs.rules.rules import shown_type
 from fungrad.rewrite.tape import HoldsRule
 
 
-class Pullback:
-    """The pullback that a rule returned for one call, from a cotangent to those of its boxes."""
-
-    __slots__ = ("enclosed", "name", "pull")
-
-    def __init__(self, name: str, pull: Callable[[Any], Any], enclosed: bool) -> None:
-        self.name, self.pull = name, pull
-        self.enclosed = enclosed  # whether boxes of an enclosing derivative are among its values
-
-    def __call__(self, types: Sequence[ArrayType], g: Any) -> list[Any]:
-        """Return cotangents of `types`; None is zero. Arrays are copied: the rule may hold them."""
-        return [
-            ct if ct is None else fitted(self.name, ct, t) for t, ct in zip(types, self.pull(g))
-        ]
-
-    def filled(self, types: Sequence[ArrayType], g: Any) -> list[Any]:
-        """Return cotangents of `types`, zeros included."""
-        return [filled(self.name, ct, t) for t, ct in zip(types, self.pull(g))]
-
-
 @primitive
 class Pulled(HoldsRule):
     """The computed result of a call, with the pullback that its rule returned.
@@ -47,7 +26,10 @@ class Pulled(HoldsRule):
     The operands are the result and the boxes.
     """
 
-    pullback: Pullback
+    called: str
+    pullback: Callable[[Any], Sequence[Any]]
+    enclosed: bool
+    """Whether boxes of an enclosing derivative are among its values."""
 
     def abstract_eval(self, out: ArrayType, *types: ArrayType) -> ArrayType:
         return tangent_type(out)
@@ -58,15 +40,19 @@ class Pulled(HoldsRule):
     def pull(self, ct: Any, flags: Sequence[bool], out: Any, operands: Sequence[Any]) -> Any:
         types = [tangent_type(type_of(x)) for x in operands[1:]]
         try:
-            return [None, *self.pullback(types, ct)]
+            cts = zip(self.pullback(ct), types)
+            return [None, *[ct if ct is None else fitted(self.called, ct, t) for ct, t in cts]]
         except (ConcretizationError, LostDerivativeError) as error:
             if type(ct) is not Tracer:
                 raise
-            if self.pullback.enclosed:
-                raise looks_at_cotangent(self.pullback.name) from error
+            if self.enclosed:
+                raise looks_at_cotangent(self.called) from error
             forgive(error)  # the rule runs once there is an array
-        filled = functools.partial(self.pullback.filled, types)
-        return [None, *pure_callback(filled, types, ct, vmap_method="sequential")]
+
+        def on_array(g: Any) -> list[Any]:
+            return [filled(self.called, ct, t) for ct, t in zip(self.pullback(g), types)]
+
+        return [None, *pure_callback(on_array, types, ct, vmap_method="sequential")]
 
 
 def looks_at_cotangent(name: str) -> NotImplementedError:

@@ -17,7 +17,6 @@ import fungrad.numpy as fnp
 from fungrad.callback import pure_callback
 from fungrad.compat.autograd.boxes import getval
 from fungrad.compat.autograd.pullbacks import (
-    Pullback,
     Pulled,
     filled,
     looks_at_cotangent,
@@ -26,10 +25,11 @@ from fungrad.compat.autograd.pullbacks import (
 from fungrad.core import tree
 from fungrad.core.config import check_exprs, settings
 from fungrad.core.errors import ConcretizationError, LostDerivativeError
+from fungrad.core.float_warnings import at_users_lines
 from fungrad.core.state import holding
 from fungrad.core.tracer import Tracer, current_trace, forgive
 from fungrad.core.types import ArrayType, is_array, tangent_type, type_of
-from fungrad.programs.rules.custom_derivative import values_below
+from fungrad.programs.rules.custom_derivative import read_only
 from fungrad.programs.rules.custom_jvp import custom_jvp
 from fungrad.programs.rules.custom_vjp import custom_vjp
 from fungrad.programs.rules.sites import top_trace
@@ -40,7 +40,10 @@ GRAPH = "graph"
 _LEAVES = frozenset(
     [np.ndarray, bool, int, float, complex, str, type(None), np.float64, np.float32, np.int64]
 )
-"""Classes of arguments and results that hold no boxes."""
+"""Classes of arguments that hold no boxes."""
+
+_ARRAYS = _LEAVES - {str, type(None)} | {Tracer}
+"""Classes of results that are arrays."""
 
 
 class Call:
@@ -110,25 +113,29 @@ class Rules:
         trace: Any = args[boxed[0]]._owner if boxed else None
         if self.vjp is None or not _goes_back(trace):
             return None
-        if not all(x._owner is trace if type(x) is Tracer else type(x) in _LEAVES for x in args):
-            return None
-        boxes = [args[i] for i in boxed]
-        values = list(args)
-        for i, value in zip(boxed, values_below(trace, boxes)):
-            values[i] = value
+        for x in args:
+            if x._owner is not trace if type(x) is Tracer else type(x) not in _LEAVES:
+                return None
+        values, variables = list(args), [args[i]._variable for i in boxed]
+        trace.evaluate()
+        for i, v in zip(boxed, variables):
+            values[i] = read_only(trace.values[v])
         enclosed = Tracer in map(type, values)
-        with holding(current_trace, trace.outer):
+        with holding(current_trace, trace.outer), at_users_lines():
             ans = (self.function if enclosed else self.raw)(*values, **kwargs)
-            plain = type(ans) is Tracer or (type(ans) in _LEAVES and is_array(ans))
-            if not plain or not type_of(ans).inexact:
+            if type(ans) not in _ARRAYS or not type_of(ans).inexact:
                 self.single = False
                 return None
             try:
                 pull = self.vjp(boxed, ans, tuple(values), kwargs)
             except NotImplementedError:  # it may be by a box that depends on no argument
                 return None
-        result = trace.record(Pulled(Pullback(self.name, pull, enclosed)), [ans, *boxes])
-        trace.settle(len(boxes))
+        inputs = (trace.capture(ans), *variables)
+        types = (tangent_type(trace.types[inputs[0]]),)
+        result = trace.extend(Pulled(self.name, pull, enclosed), inputs, types)
+        known = [trace.values[inputs[0]]]
+        trace.values[result._variable] = known[0]
+        trace.known.append((1, known))
         trace.facts.holds_rules = True
         return result
 
@@ -214,7 +221,7 @@ class Rules:
 
 def _goes_back(trace: Any) -> bool:
     """Return whether a trace is of a transform in reverse mode, where values are known."""
-    if trace is None or trace.values is None or not trace.open:
+    if trace is None or trace.values is None or trace.into is not None:
         return False
     reverse = trace.label.startswith(("grad(", "vjp("))
     return reverse and not (settings.get().watched or check_exprs.get())

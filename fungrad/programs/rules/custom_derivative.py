@@ -164,11 +164,14 @@ def values_below(trace: Recorder, operands: Sequence[Tracer]) -> list[Any]:
     """
     trace.evaluate()
     known: Any = trace.values
-    values = [known[x._variable] for x in operands]
-    for value in values:
-        if type(value) is np.ndarray:
-            value.flags.writeable = False
-    return values
+    return [read_only(known[x._variable]) for x in operands]
+
+
+def read_only(value: Any) -> Any:
+    """Return `value`; nobody writes to it from here on, if it is an array."""
+    if type(value) is np.ndarray:
+        value.flags.writeable = False
+    return value
 
 
 @primitive

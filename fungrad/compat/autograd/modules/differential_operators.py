@@ -19,6 +19,7 @@ from fungrad.core import tree
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import is_array, type_of
 from fungrad.programs.rules.checkpoint import checkpoint as fungrad_checkpoint
+from fungrad.transforms.grad import REAL_SCALARS
 from fungrad.transforms.grad import grad as fungrad_grad
 from fungrad.transforms.grad import value_and_grad as fungrad_value_and_grad
 from fungrad.transforms.jacobian import jacrev
@@ -41,8 +42,9 @@ def _by_gradient(name: str, message: str, size_one: bool, with_value: bool) -> C
         positions = (argnum,) if isinstance(argnum, int) else tuple(argnum)
 
         def summed(*args: Any, **kwargs: Any) -> Any:
-            result = fun(*args, **kwargs)
-            number = total(result, [args[i] for i in positions], message, size_one)
+            number = result = fun(*args, **kwargs)
+            if type(result) is not Tracer or result._type not in REAL_SCALARS:
+                number = total(result, [args[i] for i in positions], message, size_one)
             return (number, result) if with_value else number
 
         chosen = argnum if isinstance(argnum, int) else positions

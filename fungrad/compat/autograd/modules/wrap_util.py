@@ -38,13 +38,17 @@ def wraps(
 
 def wrap_nary_f(fun: Any, op: Any, argnum: Any) -> Callable[[Any], Any]:
     """Return a decorator that names the function which an operator makes of `fun`."""
-    return wraps(
-        fun,
-        "{op}_of_{fun}_wrt_argnum_{argnum}",
-        "The {op} of {fun} by the argument numbered {argnum}, of the arguments of {fun}.",
-        op=get_name(op),
-        argnum=argnum,
-    )
+
+    def decorate(f: Any) -> Any:
+        of, by = get_name(fun), get_name(op)
+        with contextlib.suppress(Exception):
+            f.__name__ = f"{by}_of_{of}_wrt_argnum_{argnum}"
+            f.__doc__ = (
+                f"The {by} of {of} by the argument numbered {argnum}, of the arguments of {of}."
+            )
+        return f
+
+    return decorate
 
 
 def check_argnum(argnum: Any) -> None:
