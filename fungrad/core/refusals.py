@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import itertools
 import sys
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
+from fungrad.core import frames
 from fungrad.core.cached import numpy_names, public_names
+from fungrad.core.config import settings
 from fungrad.core.errors import ConcretizationError, LostDerivativeError, here
 from fungrad.core.frames import (
     ARRAYS,
@@ -280,6 +283,17 @@ KEY = (
     "equals none. Use what is known when the function is traced as the key (a name, an index, x.shape); in place "
     "of lru_cache, compute the result once and pass it on, or, if a constant is meant, write float(x)."
 )
+
+
+def is_key(frame: FrameType) -> bool:
+    """Whether code of the user's looks a key up: no cache of a library would keep it."""
+    if not settings.get().reading:
+        return False
+    while str(frame.f_globals.get("__name__")).startswith("fungrad.reading.") and frame.f_back:
+        frame = frame.f_back  # which it stands for
+    if frames.package_of(frame) in ("collections", "__main__"):
+        return True
+    return not frames.is_internal(frame) and not frames.is_installed(frame.f_code.co_filename)
 
 
 def without_value(what: str, type_: ArrayType, label: str, advice: str) -> TypeError:

@@ -297,10 +297,13 @@ class Tracer(Slots):
         raise TypeError(f"at {here()}\na tracer of type {self._type} {PICKLE}")
 
     def __hash__(self) -> int:
-        from fungrad.core.refusals import KEY  # which most programs do not need
+        from fungrad.core import refusals  # which most programs do not need
 
+        whole = not self._type.shape and self._type.dtype.kind in "biu"
+        if whole and refusals.is_key(sys._getframe(1)):
+            return hash(int(self._number("its use as a key", "INDEX")))
         raise TypeError(
-            f"unhashable type: 'Tracer'\nat {here()}\na tracer of type {self._type} {KEY}"
+            f"unhashable type: 'Tracer'\nat {here()}\na tracer of type {self._type} {refusals.KEY}"
         )
 
 

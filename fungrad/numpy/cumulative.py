@@ -96,7 +96,7 @@ cumsum, cumprod = _cumulative(np.cumsum, np.add), _cumulative(np.cumprod, np.mul
 def _with_initial(numpy_function: Any, ufunc: np.ufunc) -> Any:
     @parameters_of(numpy_function)
     def rule(x: Any, /, *, axis: Any = None, include_initial: bool = False, **kwargs: Any) -> Any:
-        x = np.atleast_1d(x)
+        x = np.atleast_1d(as_tracer(x))
         if axis is None and x.ndim > 1:
             raise ValueError(
                 "For arrays which have more than one dimension ``axis`` argument is required."

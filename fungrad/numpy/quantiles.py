@@ -190,6 +190,7 @@ def _quantile(
         raise ValueError(f"{method!r} is not a valid method. Use one of: {_PLACES.keys()}")
     if weights is not None and method != "inverted_cdf":
         raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
+    a = as_array(a)
     if ignore_nan and not np.size(a):
         return np.nanmean(as_tracer(a), axis, keepdims=keepdims)  # whatever q, as in NumPy
     x, axes = _sorted(a, axis)

@@ -17,7 +17,7 @@ from fungrad.core.tracer import Tracer
 from fungrad.numpy.dispatch import implements
 from fungrad.numpy.extended import extends
 from fungrad.numpy.indexing import getitem
-from fungrad.numpy.promotion import as_tracer, broadcast_to, cast, has_tracer, promote
+from fungrad.numpy.promotion import as_array, as_tracer, broadcast_to, cast, has_tracer, promote
 from fungrad.numpy.searching import search
 from fungrad.numpy.selecting import SIZE_NEEDED, first_true, value_needed
 from fungrad.numpy.shaping import reshaped
@@ -261,7 +261,7 @@ def setdiff1d(
     stays = np.isin(x, y, invert=True)
     stays = stays if assume_unique else stays & _firsts(x)
     difference = _at(x, _positions(stays, size, "setdiff1d"), fill_value)
-    return difference.astype(np.result_type(ar1))
+    return difference.astype(np.result_type(as_array(ar1)))
 
 
 @extends(np.setxor1d, first="size")

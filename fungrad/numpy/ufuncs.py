@@ -267,6 +267,12 @@ def array_ufunc(self: Tracer, function: Any, method: str, *inputs: Any, **kwargs
     try:
         if not kwargs and method == "__call__" and function in ready and function in _plain_calls:
             return _plain_calls[function](*inputs)
+        if (kwargs or method == "at") and _is_plain_target(inputs[0] if method == "at" else kwargs):
+            from fungrad.numpy.whole_targets import written
+
+            result = written(function, method, inputs, kwargs)
+            if result is not NotImplemented:
+                return result
         rule = rule_of(function)
         if rule is None and function.__name__ == "clip":  # the ufunc that a.clip calls
             rule = rule_of(np.clip)
@@ -289,6 +295,13 @@ def array_ufunc(self: Tracer, function: Any, method: str, *inputs: Any, **kwargs
             return getattr(function, method)(*inputs, **kwargs)
         describe_failure(error, function, inputs, {})
         raise
+
+
+def _is_plain_target(target: Any) -> bool:
+    """Whether a ufunc writes to a plain array of integers or truth values, which have no derivatives."""
+    if type(target) is dict:
+        (target, *_) = target.get("out", (None,))
+    return type(target) is np.ndarray and target.dtype.kind in "biu"
 
 
 def _run_method(function: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -6,24 +6,10 @@ import ast
 import builtins
 
 from fungrad.reading.nodes import walk
+from fungrad.reading.registry import WRITING
 from fungrad.reading.sites import NotRecorded
 
 __all__ = ["FRAMES", "METHODS", "PURE", "WRITING", "check_strict"]
-
-WRITING = frozenset(
-    [
-        "copyto",
-        "fill_diagonal",
-        "place",
-        "put",
-        "put_along_axis",
-        "putmask",
-        "save",
-        "savetxt",
-        "savez",
-    ]
-)
-"""Functions of NumPy that write to their arguments, or elsewhere."""
 
 PURE = frozenset(
     id(getattr(builtins, name))

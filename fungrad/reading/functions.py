@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 import weakref
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fungrad.core.reading import listener, replaced, replacement, tell, unchanged
-from fungrad.core.tracer import Tracer, current_trace, innermost_trace
+from fungrad.core.tracer import Tracer, current_trace
 from fungrad.core.transformed import Portable
 from fungrad.reading.libraries import TABLE, is_left_alone
 from fungrad.reading.raising import DECORATED, undecorated
@@ -216,7 +215,7 @@ def strict(function: FunctionType) -> FunctionType | None:
 def stand_in_of(x: Any) -> Any:
     """Return the stand-in for a function or class of a library, or None."""
     found = TABLE.get(x)
-    if found is not None:
+    if found is not None and not TABLE.hands_on(x):
         tell("stand_in", x)
     return found
 
@@ -261,6 +260,8 @@ def called(x: Any) -> Any:
 def _of_library(x: Any) -> Any:
     """Return the stand-in for an object of SciPy's or for a method of one, or None."""
     owner = getattr(x, "__self__", None)
+    if type(owner) is np.ufunc:
+        return functools.partial(_with_arrays, x)
     kind = type(x) if owner is None or isinstance(owner, ModuleType) else None
     home = (kind or (owner if isinstance(owner, type) else type(owner))).__module__
     if not (
@@ -270,6 +271,20 @@ def _of_library(x: Any) -> Any:
     from fungrad.reading import scipy_objects
 
     return scipy_objects.stand_in(x) if kind else scipy_objects.method(x, x.__name__)
+
+
+def _with_arrays(method: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return the result of a method of a ufunc, which NumPy hands on unless its operands are lists."""
+    from fungrad.numpy.promotion import as_array, has_tracer
+
+    first, last = {"at": (2, 3), "outer": (0, 2)}.get(method.__name__, (0, 1))
+    return method(
+        *[
+            as_array(x) if first <= k < last and type(x) in (list, tuple) and has_tracer(x) else x
+            for k, x in enumerate(args)
+        ],
+        **kwargs,
+    )
 
 
 def callback(x: Any) -> Any:
@@ -333,48 +348,3 @@ def _class(x: type) -> Any:
         return made
 
     return make
-
-
-def _expected() -> int:
-    """Return how many references there are to an object that nothing but the call of a function holds."""
-
-    def count(x: Any) -> int:
-        return sys.getrefcount(x)
-
-    return count(np.zeros(3))
-
-
-_NEW = _expected()
-
-
-def filled(x: Any) -> Any:
-    """Return a new array that elements will be assigned to as one that takes traced elements.
-
-    Arrays that something else holds, and integers where traced ones have values, stay as they are.
-    """
-    if type(x) is not np.ndarray or sys.getrefcount(x) > _NEW:
-        return x
-    trace = innermost_trace()
-    if trace is None or trace.mode.rewriting:
-        return x
-    kind = x.dtype.kind
-    if kind not in "fc" and not (kind in "biu" and trace.values is None):
-        return x
-    base = x.base
-    while type(base) is np.ndarray:
-        if sys.getrefcount(base) > 3:  # that of `x`, or of the one before it; `base`; the argument
-            return x
-        base = base.base
-    if base is not None or _is_called_back(trace):
-        return x
-    from fungrad.numpy.staging import in_trace
-
-    return in_trace(x, ())
-
-
-def _is_called_back(trace: Any) -> bool:
-    """Whether a program that runs has called, outside of what is traced."""
-    from fungrad.core.nesting import evaluated_now
-
-    evaluated, since = evaluated_now.get()
-    return evaluated < sys.maxsize and bool(trace.level < since)

@@ -14,6 +14,7 @@ from fungrad.core.tracer import Tracer, current_trace, innermost_trace
 from fungrad.core.types import is_array, type_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.reading import functions, outside, strict
+from fungrad.reading.fresh import filled
 from fungrad.reading.outside import unconditional
 from fungrad.reading.raising import raised
 from fungrad.reading.registry import HOOKS
@@ -314,7 +315,7 @@ HOOKS |= {
     "callback": functions.callback,
     "chosen": chosen,
     "either": either,
-    "filled": functions.filled,
+    "filled": filled,
     "is_symbolic": is_symbolic,
     "is_truth": is_truth,
     "locals": builtins.locals,

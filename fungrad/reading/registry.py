@@ -6,7 +6,7 @@ import ast
 from types import ModuleType
 from typing import Any
 
-__all__ = ["HOOKS", "KEY", "MODULE", "MODULE_KEY", "UNBOUND", "without_hook"]
+__all__ = ["HOOKS", "KEY", "MODULE", "MODULE_KEY", "UNBOUND", "WRITING", "without_hook"]
 
 MODULE = ModuleType("fungrad hooks")
 """The module of the hooks: Python finds attributes of modules fast."""
@@ -31,3 +31,19 @@ def without_hook(called: ast.expr) -> ast.expr:
         if isinstance(owner, ast.Constant) and owner.value == MODULE_KEY:
             return called.args[0]
     return called
+
+
+WRITING = frozenset(
+    [
+        "copyto",
+        "fill_diagonal",
+        "place",
+        "put",
+        "put_along_axis",
+        "putmask",
+        "save",
+        "savetxt",
+        "savez",
+    ]
+)
+"""Functions of NumPy that write to their arguments, or elsewhere."""

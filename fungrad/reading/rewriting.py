@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
 
-from fungrad.compat.numpy import stand_ins
+from fungrad.compat.numpy.callers import stores
 from fungrad.reading.computing import FRAMES, check_strict
 from fungrad.reading.computing import METHODS as COMPUTING_METHODS
-from fungrad.reading.filling import filled_attributes, filled_names
+from fungrad.reading.filling import Uses, is_list, listed_attributes, root_attributes
+from fungrad.reading.keeping import CREATING, Keeping
 from fungrad.reading.libraries import TABLE, may_need
 from fungrad.reading.nodes import copied, walk
-from fungrad.reading.registry import without_hook
-from fungrad.reading.scope import UNKNOWN, Scope
+from fungrad.reading.scope import UNKNOWN, Scope, root
 from fungrad.reading.sites import NotRecorded, Origin
 from fungrad.reading.source import Definition
 from fungrad.reading.special import Operators
-from fungrad.reading.statements import Statements
 from fungrad.reading.targets import (
     NEUTRAL,
     USING_UP,
@@ -42,14 +40,12 @@ METHODS = frozenset(
 ) - {"dot", "item", "tolist"}
 """Methods of arrays and containers, which need no stand-in; `dot` is one of sparse matrices, too."""
 
-CREATING = frozenset(id(getattr(np, name)) for name in stand_ins.CREATING)
-
-
-COMPUTING = frozenset(
-    [id(getattr(np, name)) for name in stand_ins.COMPUTING]
-    + [id(getattr(np.linalg, name)) for name in stand_ins.LINALG]
+KEEPING = frozenset(
+    ["add", "append", "appendleft", "extend", "insert", "push", "put", "setdefault", "update"]
 )
-"""Functions of NumPy that take traced arrays by themselves, and lists of them by a stand-in."""
+"""Methods of lists, dicts and queues that keep their arguments."""
+
+PLAIN_TYPES = (bool, bytes, complex, float, int, range, slice, str, type)
 
 
 def rewritten(node: Definition, function: FunctionType) -> tuple[Definition, dict[str, Any]]:
@@ -95,31 +91,25 @@ def with_constants(code: CodeType, constants: dict[str, Any]) -> CodeType:
     return code.replace(co_consts=tuple(made))
 
 
-class Rewriter(Statements):
+class Rewriter(Keeping):
     """Puts calls of what asks into a definition.
 
     Parameters
     ----------
     scope
         The names of the function.
-    filled
-        The variables whose arrays are assigned to.
+    uses
+        How the function uses its variables.
     origin
         The function, for its loops and branches.
     strict
         Whether nothing but computing may happen.
     """
 
-    def __init__(
-        self, scope: Scope, filled: frozenset[str], origin: Origin, strict: bool = False
-    ) -> None:
-        super().__init__(origin)
+    def __init__(self, scope: Scope, uses: Uses, origin: Origin, strict: bool = False) -> None:
+        super().__init__(origin, uses)
         self.scope = scope
-        self.filled = filled
         self.strict = strict
-        self.handed_on: frozenset[str] = frozenset()
-        self.list_filled: ast.AST | None = None  # a list of arrays that are assigned to
-        self.updated: ast.AST | None = None  # the target of an assignment such as ``x += y``
         self.shows = False  # whether what is written goes to a person: it asks for no values
 
     @classmethod
@@ -127,8 +117,8 @@ class Rewriter(Statements):
         cls, nodes: list[ast.AST], function: FunctionType, origin: Origin, strict: bool = False
     ) -> Rewriter:
         """Return the rewriter of a function, or of a part of one, of which these are all nodes."""
-        made = cls(Scope(nodes, function), filled_names(nodes), origin, strict)
-        made.handed_on = frozenset(made._handed_on(nodes))
+        made = cls(Scope(nodes, function), Uses(nodes), origin, strict)
+        made._hand_on(nodes)
         return made
 
     def with_operators(self, node: Any) -> Any:
@@ -137,8 +127,8 @@ class Rewriter(Statements):
             Operators(special, self.hook).generic_visit(node)
         return node
 
-    def _handed_on(self, nodes: list[ast.AST]) -> Iterator[str]:
-        """Yield the variables that functions are given that may be the user's, which may write to them."""
+    def _hand_on(self, nodes: list[ast.AST]) -> None:
+        """Find the variables that functions are given that may be the user's, which may write to them."""
         for each in nodes:
             if type(each) is not ast.Call:
                 continue
@@ -146,7 +136,9 @@ class Rewriter(Statements):
             names = [x.id for x in values if isinstance(x, ast.Name)]
             target = self.scope.object_of(each.func) if names else None
             if names and self._needs(each.func, target) and not TABLE.has(target):
-                yield from names
+                self.handed_on |= {*names}
+                if isinstance(target, FunctionType) and stores(target.__code__):
+                    self.written_to |= {*names}
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
         shows, self.shows = self.shows, True
@@ -171,42 +163,58 @@ class Rewriter(Statements):
             check_strict([ast.Expr(node)])
         except NotRecorded:
             return None
-        rewriter = Rewriter(self.scope, self.filled, self.origin, strict=True)
+        rewriter = Rewriter(self.scope, self.uses, self.origin, strict=True)
         rewriter.constants, rewriter.handed_on = self.constants, self.handed_on
+        rewriter.written_to = self.written_to
         made: ast.expr = rewriter.visit(copied(node))
         return made
 
     # Calls
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:
+    def visit_Call(self, node: ast.Call) -> Any:
         target = self.scope.object_of(node.func)
         needs = self._needs(node.func, target)
-        if id(target) in COMPUTING and not any(map(self._may_be_list, node.args)):
-            needs = False  # NumPy hands it on by itself
+        if TABLE.hands_on(target):  # by NumPy itself, but not lists
+            may = self._is_list if isinstance(target, np.ufunc) else self._may_be_list
+            needs = any(map(may, [*node.args, *[x.value for x in node.keywords]]))
         calls = takes_functions(target)
-        creates = id(target) in CREATING
+        makes = self._makes_object(node.func, target)
         kept, self.shows = self.shows, self.shows or shows(node.func)
         if is_one_of(target, *USING_UP) and len(node.args) == 1 and not node.keywords:
             self.generator = node.args[0]
             self.neutral = next((y for x, y in NEUTRAL if x is target), None)
+        function = node.func
         self.generic_visit(node)
         self.shows = kept
         if self.strict:
             node.func = self.hook("strictly_called", node.func, at=node.func)
             return node
         if calls:
-            node.args = [self._callback(x) for x in node.args]
-            for keyword in node.keywords:
-                keyword.value = self._callback(keyword.value)
-        elif needs and not creates:
-            node.args = [self._new(x) for x in node.args]
+            self._read_callbacks(node, target)
+        elif needs and id(target) not in CREATING:
+            self._keep_arguments(node, self._new)
+        elif isinstance(function, ast.Attribute) and function.attr in KEEPING:
+            self._keep_arguments(node, self._filled if self._holds(function.value) else self._new)
         if self.shows and is_one_of(target, str, repr, format):
             return node
         if needs:
             catches = "LinAlgError" in self.caught and is_linear_algebra(target)
             hook = "called_or_fails" if catches else "called"
             node.func = self.hook(hook, node.func, at=node.func)
-        return node
+        return self._object(node, target) if makes else node
+
+    def _makes_object(self, function: ast.expr, target: Any) -> bool:
+        """Whether a call may make an object of a class of the user's, or of a record."""
+        if target is not UNKNOWN:
+            return isinstance(target, type) and target not in (*PLAIN_TYPES, np.ndarray)
+        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        return name.lstrip("_")[:1].isupper()
+
+    def _read_callbacks(self, node: ast.Call, target: Any) -> None:
+        if not is_one_of(target, max, min, sorted):  # whose `key` is one
+            node.args = [self._callback(x) for x in node.args]
+        for keyword in node.keywords:
+            keyword.value = self._callback(keyword.value)
 
     def _needs(self, function: ast.expr, target: Any) -> bool:
         """Whether a call is to ask for what is called."""
@@ -224,9 +232,20 @@ class Rewriter(Statements):
         if isinstance(x, ast.BinOp):
             return self._may_be_list(x.left) and self._may_be_list(x.right)
         if isinstance(x, ast.Call):
-            target = self.scope.object_of(x.func)
-            return not isinstance(target, np.ufunc) and id(target) not in COMPUTING
+            return not TABLE.hands_on(self.scope.object_of(x.func))
         return not isinstance(x, ast.Constant | ast.UnaryOp | ast.Compare)
+
+    def _is_list(self, x: ast.expr) -> bool:
+        """Whether an argument is a list, as far as the text of the function or its file tells."""
+        top = root(x)
+        if isinstance(top, ast.Name) and top.id in self.uses.listed:
+            return True
+        names = root_attributes(x)
+        return is_list(x) or (bool(names) and not self._listed_attributes.isdisjoint(names))
+
+    @functools.cached_property
+    def _listed_attributes(self) -> frozenset[str]:
+        return listed_attributes(self.origin.code.co_filename)
 
     def _callback(self, x: ast.expr) -> ast.expr:
         """Return an argument that is a function of the user's by name as the one that was read."""
@@ -260,54 +279,7 @@ class Rewriter(Statements):
             node.value = self.hook("shown", node.value, at=node.value)
         return node
 
-    # Arrays that are filled
-
-    def visit_Assign(self, node: ast.Assign) -> ast.AST:
-        target = node.targets[0]
-        if isinstance(target, ast.Name) and target.id in self.filled:
-            self.list_filled = node.value
-        self.generic_visit(node)
-        if all(isinstance(t, ast.Name) for t in node.targets):
-            names = {t.id for t in node.targets if isinstance(t, ast.Name)}
-            if len(node.targets) == 1 and names & self.filled:
-                node.value = self._filled(node.value)
-            elif names & self.handed_on:
-                node.value = self._new(node.value)
-        elif (
-            len(node.targets) == 1
-            and isinstance(node.targets[0], ast.Tuple)
-            and isinstance(node.value, ast.Tuple)
-        ):
-            targets, values = node.targets[0].elts, node.value.elts
-            if len(targets) == len(values):
-                for i, target in enumerate(targets):
-                    if not isinstance(target, ast.Name):
-                        values[i] = self._kept(target, values[i])
-                    elif target.id in self.filled:
-                        values[i] = self._filled(values[i])
-                    elif target.id in self.handed_on:
-                        values[i] = self._new(values[i])
-        else:
-            node.value = self._kept(node.targets[0], node.value)
-        return node
-
-    def _kept(self, target: ast.expr, value: ast.expr) -> ast.expr:
-        """Return the value of an attribute or element: an array to be filled if the file fills the attribute."""
-        filled = isinstance(target, ast.Attribute) and target.attr in self._filled_attributes
-        return self._filled(value) if filled else self._new(value)
-
-    @functools.cached_property
-    def _filled_attributes(self) -> frozenset[str]:
-        return filled_attributes(self.origin.code.co_filename)
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
-        self.updated = node.target
-        self.generic_visit(node)
-        if not self.strict or not isinstance(node.target, ast.Name):
-            return node
-        name = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
-        check = ast.Expr(self.hook("updated", name, at=node))
-        return [ast.copy_location(check, node), node]  # type: ignore[return-value]
+    # Elements
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         joins = is_one_of(self.scope.object_of(node.value), np.r_, np.c_)
@@ -328,55 +300,3 @@ class Rewriter(Statements):
         if "IndexError" in self.caught and isinstance(node.ctx, ast.Load) and not plain:
             return self.hook("indexed", node.value, node.slice, at=node)
         return node
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        self.generic_visit(node)
-        if node.value is None:
-            return node
-        if not isinstance(node.target, ast.Name):
-            node.value = self._kept(node.target, node.value)
-        elif node.target.id in self.filled:
-            node.value = self._filled(node.value)
-        return node
-
-    def _filled(self, value: ast.expr) -> ast.expr:
-        if isinstance(value, ast.List | ast.Tuple):
-            value.elts = [self._filled(x) for x in value.elts]
-        elif isinstance(value, ast.Dict):
-            value.values = [self._filled(x) for x in value.values]
-        plain = (ast.Constant, ast.Name, ast.List, ast.Dict, ast.Tuple, ast.Compare, ast.ListComp)
-        if isinstance(value, (*plain, ast.Attribute, ast.Starred)):
-            return value
-        return self.hook("filled", value, at=value)
-
-    def _new(self, value: ast.expr) -> ast.expr:
-        """Return a value kept elsewhere than in a variable: a new array takes traced elements."""
-        if not isinstance(value, ast.Call):
-            return value
-        creates = id(self.scope.object_of(without_hook(value.func))) in CREATING
-        return self.hook("filled", value, at=value) if creates else value
-
-    def visit_List(self, node: ast.List) -> ast.AST:
-        self.generic_visit(node)
-        if not isinstance(node.ctx, ast.Load):
-            return node
-        node.elts = [self._new(x) for x in node.elts]
-        return self._made(node)
-
-    def _made(self, node: ast.expr) -> ast.expr:
-        """Return a list or dict that is made; in a body, which may change it, as such."""
-        return self.hook("made", node, at=node) if self.strict else node
-
-    def visit_ListComp(self, node: ast.ListComp) -> Any:
-        fills = node is self.list_filled
-        made = self.as_loop(node)
-        node.elt = self._filled(node.elt) if fills else self._new(node.elt)
-        return self._made(made)
-
-    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> Any:
-        return self.as_loop(node) if node is self.generator else self._comprehension(node)
-
-    def visit_Dict(self, node: ast.Dict) -> ast.AST:
-        self.generic_visit(node)
-        node.values = [self._new(x) for x in node.values]
-        return self._made(node)

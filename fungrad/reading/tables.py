@@ -18,6 +18,7 @@ import numpy as np
 from fungrad.compat.numpy import holders, scipys, stand_ins
 from fungrad.compat.numpy.reaching import reach
 from fungrad.compat.numpy.replacing import replacement
+from fungrad.reading.registry import WRITING
 
 Function = Callable[..., Any]
 
@@ -47,12 +48,21 @@ class Table:
             made = maker[1]()
             self._of[id(x)] = x, made
             return made
+        ours = _of_same_name(x)
+        if ours is not None:
+            self._of[id(x)] = x, stand_ins.of_traced(x, ours)
+            return self._of[id(x)][1]
         return self._of[id(x)][1] if self._take_up(x) and id(x) in self._of else None
 
     def has(self, x: Any) -> bool:
         """Whether something stands for an object, which is not made for that."""
         x = replacement.original(x)  # which a function that is read may meet in a later call
-        return id(x) in self._makers or id(x) in self._of or self._may_be_scipys(x)
+        known = id(x) in self._makers or id(x) in self._of
+        return known or is_of_arrays(x) or self._may_be_scipys(x)
+
+    def hands_on(self, x: Any) -> bool:
+        """Whether NumPy itself hands the arguments of a function on, unless they are lists of traced values."""
+        return is_of_arrays(x) and (id(x) in _HANDED_ON or id(x) not in self._makers)
 
     def _may_be_scipys(self, x: Any) -> bool:
         home = getattr(x, "__module__", None) or getattr(type(x), "__module__", None)
@@ -95,6 +105,35 @@ class Table:
             for original, made in scipy_objects.of_module(rest):
                 self._of[id(original)] = original, made
         return True
+
+
+_HANDED_ON = frozenset(
+    [id(getattr(np, name)) for name in stand_ins.COMPUTING]
+    + [id(getattr(np.linalg, name)) for name in stand_ins.LINALG]
+)
+_OF_ARRAYS = {
+    "numpy": "fungrad.numpy",
+    "numpy.fft": "fungrad.numpy.fft",
+    "numpy.linalg": "fungrad.numpy.linalg",
+}
+"""Modules of NumPy, and those that have fungrad's functions of the same names."""
+
+
+def is_of_arrays(x: Any) -> bool:
+    """Whether an object is a function of NumPy, which hands traced arrays on, but no lists of them."""
+    if isinstance(x, np.ufunc):
+        return getattr(np, x.__name__, None) is x
+    if isinstance(x, type) or getattr(x, "__module__", None) not in _OF_ARRAYS:
+        return False
+    return hasattr(x, "__name__") and x.__name__ not in WRITING
+
+
+def _of_same_name(x: Any) -> Function | None:
+    """Return fungrad's function for one of NumPy, or None."""
+    if not is_of_arrays(x):
+        return None
+    home = _OF_ARRAYS["numpy" if isinstance(x, np.ufunc) else x.__module__]
+    return getattr(importlib.import_module(home), x.__name__, None)
 
 
 def _constructor(kind: Any, traced: Any) -> Function:
@@ -170,6 +209,7 @@ def _makers() -> Iterator[tuple[Any, Callable[[], Function]]]:
         np.asarray_chkfinite,
         lambda: stand_ins.of_traced(np.asarray_chkfinite, stand_ins._checked),
     )
+    yield np.require, lambda: stand_ins.of_traced(np.require, stand_ins._require)
     trimmed = np.polynomial.polyutils.trimseq
     # A coefficient that is 0 may have a derivative, so none is left out.
     yield trimmed, lambda: stand_ins.of_traced(trimmed, lambda seq: seq)

@@ -65,7 +65,11 @@ def is_linear_algebra(target: Any) -> bool:
     return module.startswith(("numpy.linalg", "scipy.linalg"))
 
 
-_CALLERS = frozenset(["fungrad", "numpy", "scipy", "functools", "itertools", "joblib"])
+_CALLERS = frozenset(["fungrad", "scipy", "functools", "itertools", "joblib"])
+_OF_NUMPY = frozenset(
+    ["apply_along_axis", "apply_over_axes", "frompyfunc", "fromfunction", "piecewise", "vectorize"]
+)
+"""Functions of NumPy that call others."""
 
 
 def takes_functions(target: Any) -> bool:
@@ -74,5 +78,7 @@ def takes_functions(target: Any) -> bool:
         return False
     if is_one_of(target, map, filter, sorted, min, max):
         return True
-    module = getattr(target, "__module__", None) or ""
-    return module.partition(".")[0] in _CALLERS
+    package = (getattr(target, "__module__", None) or "").partition(".")[0]
+    if package == "numpy":
+        return getattr(target, "__name__", "") in _OF_NUMPY
+    return package in _CALLERS

@@ -387,6 +387,24 @@ def named(x):
     return table[f"{2 * x:.0f}"] * x
 
 
+def keyed(x):
+    counts = {1: 1.0, 2: 2.0}
+    counts[int(x)] += 1
+    return x * counts[1] + counts[2]
+
+
+def listed(x):
+    values = [x, 2 * x, math.sin(x)]
+    return np.sum(np.square(values)) + np.gradient(values)[0]
+
+
+def held(x):
+    layers = [dict(W=np.random.default_rng(0).normal(size=2)) for _ in range(2)]  # noqa: C408
+    for layer in layers:
+        layer["W"] -= x
+    return np.sum(layers[0]["W"] * layers[1]["W"])
+
+
 def of_type(x):
     return x * x if isinstance(x, float) else -x
 
@@ -448,7 +466,7 @@ ROWS = (
     ("`for` with `break`", left, (1.0, 30.0), (LOOP,) * 4),
     ("`for` with `continue`", skipped, (1.0, 30.0), (LOOP,) * 4),
     ("`for j in range(i)` in a loop over `i`", triangular, (1.0, 2.0), (LOOP,) * 4),
-    ("`for i in range(int(x))`", as_often_as_computed, (1.23, 2.23), (AT_ONCE, LOOP, LOOP, GUARD)),
+    ("`for i in range(int(x))`", as_often_as_computed, (1.23, 2.23), (AT_ONCE, LOOP, LOOP, LOOP)),
     ("`with np.errstate(...)` in a loop", quietly, (1.0, 2.0), (AT_ONCE,) * 4),
     ("`for` of a few iterations", short, (1.0, 2.0), (UNROLLED,) * 4),
     ("`while x < 100`", repeated, (2.0, 20.0), (PYTHON, LOOP, LOOP, GUARD)),
@@ -478,6 +496,9 @@ ROWS = (
     ("`y[y > 1].sum()`", masked, (1.0, 3.0), WAYS),
     ("`len(y[y > 1])`", masked_length, (1.0, 3.0), ASKED),
     ('`table[f"{x:.0f}"]`', named, (1.0, 2.0), ASKED),
+    ("`counts[int(x)] += 1`", keyed, (1.2, 2.2), (STEP, GUARD, SPLIT, GUARD)),
+    ("`np.square([x, y])`", listed, (1.0, 2.0), (STEP,) * 4),
+    ('`layer["W"] -= x`', held, (1.0, 2.0), (STEP,) * 4),
     ("`isinstance(x, float)`", of_type, (1.0, 2.0), (STEP,) * 4),
     ("`try`, `except ZeroDivisionError`", tried, (2.5, 3.5), ASKED),
     ('`np.errstate(all="raise")` in a `try`', raised, (1.0, -2.0), ASKED),

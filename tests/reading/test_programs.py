@@ -11,10 +11,6 @@ REFUSED: dict[tuple[str, str], str] = {
     # A mapped number is one of NumPy's, which divides by zero with a warning, where Python's raises the error that is caught.
     ("division_fallback", "vmap"): "RuntimeWarning: divide by zero encountered in divide",
     ("guarded_steps", "vmap"): "RuntimeWarning: divide by zero encountered in divide",
-    # A number without a value is no key.
-    ("binned", "jit"): "TypeError: unhashable type: 'Tracer'",
-    ("binned", "vmap"): "TypeError: unhashable type: 'Tracer'",
-    ("binned", "jit(grad)"): "TypeError: unhashable type: 'Tracer'",
 }
 """Cells that raise an error, and how its message begins, after the user's line: `python -m tests.reading.programs --dict`."""
 
