@@ -67,7 +67,7 @@ def gradient_at_once(
     for v in by:
         moving[v] = True
     steps = _forward(expr, values, moving, done)
-    cts = _OfArrays(values, types, pull, selecting(expr, moving.__getitem__, values))
+    cts = _OfArrays(values, types, pull, selecting(expr, moving.__getitem__, values, {}))
     if moving[first]:
         cts.known[first] = full(tangent_type(types[first]), 1)
     cts.pull_through(steps)

@@ -19,15 +19,16 @@ A matrix product with booleans demands what one of its sums has with True.
 
 from __future__ import annotations
 
-import dataclasses
+import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive
 from fungrad.primitives.contraction import DotGeneral
+from fungrad.primitives.cumulative import CumSum
 from fungrad.primitives.demanded import kept, void
 from fungrad.primitives.elementwise import (
     Elementwise,
@@ -40,7 +41,8 @@ from fungrad.primitives.elementwise import (
 from fungrad.primitives.joins import Concatenate, Roll, Stack
 from fungrad.primitives.shaping import Broadcast, Permute, Rearrangement, ReduceSum, Reshape
 from fungrad.primitives.slices import Pad, Reverse
-from fungrad.rewrite.narrowing import CHOICES, EXTREMA, PICKS, SLICES, WRITES
+from fungrad.rewrite.conditions import ALL, Condition, Demand, Guard, Selection
+from fungrad.rewrite.narrowing import CHOICES, EXTREMA, PICKS, SLICES, WRITES, Guarding
 
 MOST = 8
 """Number of conditions in a demand; further ones are left out, which demands more."""
@@ -57,66 +59,23 @@ _MOVES = (
     Stack,
     Roll,
     Pad,
+    CumSum,
 )
-
-Demand = frozenset[int]
-"""Conditions, as positions in `Selection.conditions`: all hold where an element is demanded."""
-
-ALL: Demand = frozenset()
-
-
-class Condition(NamedTuple):
-    """A mask of a variable's elements.
-
-    It is one of five, by the attributes that are given:
-
-    - ``variable``, of booleans, or its contrary if not `holds`;
-    - the places where ``variable`` equals `other`;
-    - the elements of the operand of `move` at `position` on which its result depends where `inner` holds, or anywhere without one;
-    - one of two demands, `either`;
-    - the mask `inner`, its elements moved `onto` the places that a primitive gives them.
-    """
-
-    variable: int = -1
-    holds: bool = True
-    other: int = -1
-    move: Equation | None = None
-    position: int = 0
-    inner: int = -1
-    either: tuple[Demand, Demand] | None = None
-    onto: Rearrangement | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class Selection:
-    """The masks of the way back, by the result of the equation.
-
-    Attributes
-    ----------
-    conditions
-        The masks that the others are made of.
-    fills
-        Demand of the result, by which its cotangent is masked before the rule runs: by `void` or `kept`.
-    cuts
-        Demand of the operand at a position, by which its cotangent is masked after that.
-    tangents
-        Demand of the operand at a position, by which its tangent is masked in forward mode, since the rule multiplies it by
-        zeros instead.
-    """
-
-    conditions: Sequence[Condition]
-    fills: Mapping[int, tuple[Demand, Function]]
-    cuts: Mapping[tuple[int, int], Demand]
-    tangents: Mapping[tuple[int, int], Demand]
 
 
 class Analysis:
     """Demands of a program's variables, and the cotangents that may be nonzero where nothing is demanded."""
 
     def __init__(
-        self, expr: Expr, moves: Callable[[int], bool], booleans: Mapping[int, int]
+        self,
+        expr: Expr,
+        moves: Callable[[int], bool],
+        booleans: Mapping[int, int],
+        holders: Mapping[int, Any] | None,
+        within: bool = False,
     ) -> None:
-        self.expr, self.moves, self.booleans = expr, moves, booleans
+        self.expr, self.moves, self.booleans, self.holders = expr, moves, booleans, holders
+        self.guards: dict[int, Guard] = {}
         self.conditions: list[Condition] = []
         self.numbers: dict[Condition, int] = {}
         self.demands: dict[int, Demand] = dict.fromkeys(expr.outputs, ALL)
@@ -130,6 +89,8 @@ class Analysis:
         if any(e.primitive is void for e in expr.equations):
             self._find_voids()
         self.singular: set[int] = set()
+        # Variables whose zero cotangent may meet what is not finite; other programs go on from inputs `within` one.
+        self.multiplied = {v for v in expr.inputs if within and moves(v)}
         self.mild: set[int] = set()  # conditions of maxima and slices, of which programs are full
         self.picks: set[int] = set()  # those of indexing
         self._find_singular()
@@ -148,7 +109,7 @@ class Analysis:
             primitive, inputs, outputs = equation
             out = outputs[0] if len(outputs) == 1 else -1
             demand = self.demands.get(out)
-            if demand is None:
+            if demand is None or self._holder(equation) is not None:
                 continue
             spoilt = out in filled
             if spoilt and isinstance(primitive, _MOVES):
@@ -172,7 +133,7 @@ class Analysis:
                     filled.add(v)
                 elif spoilt:
                     cuts[out, i] = edge
-        return Selection(self.conditions, fills, cuts, tangents)
+        return Selection(self.conditions, fills, cuts, tangents, self.guards)
 
     def _demand(self, equation: Equation) -> None:
         """Hand the demand of results on to operands."""
@@ -183,16 +144,53 @@ class Analysis:
         of_results = [d for d in map(self.demands.get, outputs) if d is not None]
         if not of_results:
             return
+        holder = self._holder(equation)
+        within = () if holder is None else self._within(equation, holder)
         for i, v in enumerate(inputs):
             if not self.moves(v):
                 continue
             edge = self._edge(equation, i, of_results[0]) if len(outputs) == 1 else ALL
+            if within and within[i] and v in self.multiplied:
+                edge = frozenset({self._number(Condition(outputs[0], position=i, within=True))})
             if len(outputs) == 1:
                 self.edges[outputs[0], i] = edge
             known = self.demands.get(v)
             if len(edge) > MOST:
                 edge = frozenset(sorted(edge)[-MOST:])
             self.demands[v] = edge if known is None else self._union(known, edge, v)
+
+    def _holder(self, equation: Equation) -> Any:
+        """Return the holder of an equation's programs, if they can be given masks."""
+        primitive = equation.primitive
+        if self.holders is not None:
+            return self.holders.get(equation.outputs[0])
+        return primitive if isinstance(primitive, Guarding) else None
+
+    def _within(self, equation: Equation, holder: Any) -> Sequence[bool]:
+        """Hand the demand of results to the programs of an equation; return which operands they narrow."""
+        _, inputs, outputs = equation
+        n = len(inputs)
+        demands = [self.by_booleans(self.demands.get(v, ALL)) for v in outputs]
+        linear = [*map(self.moves, inputs)]
+        masked = [bool(d) if v in self.demands else None for v, d in zip(outputs, demands)]
+        found = holder.guarded(masked, linear) if True in masked else None
+        if found is None:
+            demands, order = [], range(n)
+        else:
+            holder, order, masked = found
+            demands = list(itertools.compress(demands, masked))
+            linear += [False] * len(demands)
+        narrowed: Sequence[bool] = ()
+        if holder.selects and any(v in self.multiplied for v in inputs):
+            by_place = holder.narrowed([linear[j] for j in order])
+            narrowed = [by_place[order.index(i)] for i in range(n)]
+        if demands or any(narrowed):
+            self.guards[outputs[0]] = Guard(holder, inputs, demands, order)
+        return narrowed
+
+    def by_booleans(self, demand: Demand) -> Demand:
+        """Return the conditions of selections by booleans: programs get none of indexing and maxima."""
+        return demand - self.mild - self.picks
 
     def _union(self, one: Demand, other: Demand, variable: int) -> Demand:
         """Return a demand that includes both: exact if it matters, else their common conditions."""
@@ -286,10 +284,13 @@ class Analysis:
 
     def _find_singular(self) -> None:
         """Note the results of elementwise functions that may have infinite slopes, and all results of these."""
-        for primitive, inputs, outputs in self.equations:
+        for equation in self.equations:
+            primitive, inputs, outputs = equation
             through = isinstance(primitive, (Elementwise, *_MOVES))
             if through and (self._is_singular(primitive) or not self.singular.isdisjoint(inputs)):
                 self.singular.update(outputs)
+            if self._multiplies(equation) or not (through and self.multiplied.isdisjoint(inputs)):
+                self.multiplied.update(outputs)
 
     def _is_singular(self, primitive: Primitive) -> bool:
         return (
@@ -335,10 +336,13 @@ class Analysis:
     def _is_finite(self, factor: int) -> bool:
         """Whether a factor is made of booleans, or is one finite number other than zero.
 
-        A number that is no operand of the derivative counts as finite if it is broadcast: were it not, nothing would be.
+        A number that the program has captured counts as finite if it is broadcast: were it not, nothing would be. Others may
+        be of one step of a loop.
         """
         source = self.spread.get(factor)
-        if factor in self.booleans or (source is not None and not self.expr.types[source].shape):
+        if factor in self.booleans:
             return True
-        value = self.expr.constants.get(factor)
+        if source is not None and source in self.expr.inputs[: self.expr.captured]:
+            return not self.expr.types[source].shape
+        value = self.expr.constants.get(factor if source is None else source)
         return value is not None and np.ndim(value) == 0 and bool(np.isfinite(value)) and value != 0

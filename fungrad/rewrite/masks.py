@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.core.expr import Expr
+from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Linear
 from fungrad.core.types import tangent_type
 from fungrad.primitives.demanded import kept, void
@@ -19,13 +19,13 @@ from fungrad.primitives.elementwise import (
     masked,
 )
 from fungrad.primitives.shaping import full, zeros_like
-from fungrad.rewrite.demand import Condition, Demand, Selection
+from fungrad.rewrite.conditions import Condition, Demand, Selection
 
 
 class Masks:
     """The masks of a `Selection`, made of the values of variables while cotangents are pulled back."""
 
-    def __init__(self, selection: Selection, expr: Expr, values: Sequence[Any]) -> None:
+    def __init__(self, selection: Selection, expr: Expr, values: list[Any]) -> None:
         self.selection, self.types, self.values = selection, expr.types, values
         self._masks: dict[Any, Any] = {}
 
@@ -36,7 +36,7 @@ class Masks:
             return ct
         demand, choice = fill
         value = np.nan if choice is void else 0
-        return choice(self._mask(demand), ct, full(tangent_type(self.types[out]), value))
+        return choice(self.mask(demand), ct, full(tangent_type(self.types[out]), value))
 
     def leave(self, out: int, cotangents: Sequence[Any]) -> Sequence[Any]:
         """Return the operands' cotangents in the equation of `out`, zero where nothing selected them."""
@@ -44,7 +44,7 @@ class Masks:
         return [
             ct
             if ct is None or (out, i) not in cuts
-            else kept(self._mask(cuts[out, i]), ct, zeros_like(ct))
+            else kept(self.mask(cuts[out, i]), ct, zeros_like(ct))
             for i, ct in enumerate(cotangents)
         ]
 
@@ -52,7 +52,7 @@ class Masks:
         """Return the operands' tangents in the equation of `out`, zero where it selects none of them."""
         demands = self.selection.tangents
         return [
-            t if t is None or (out, i) not in demands else masked(self._mask(demands[out, i]), t)
+            t if t is None or (out, i) not in demands else masked(self.mask(demands[out, i]), t)
             for i, t in enumerate(tangents)
         ]
 
@@ -60,7 +60,23 @@ class Masks:
         """Whether the cotangent of the first operand of the equation of `out` is masked."""
         return (out, 0) in self.selection.cuts
 
-    def _mask(self, demand: Demand) -> Any:
+    def guarded(self, step: Any, known: list[Any]) -> Any:
+        """Return the step with the masks of its results: operands whose variables have no cotangents."""
+        (_, inputs, outputs), source, flags, derivative = step
+        holder, _, demands, order = self.selection.guards[outputs[0]]
+        masks = list(map(self.mask, demands))
+        if derivative is not None:
+            return (*step[:3], holder._replace(masks=masks))
+        n = len(self.values)
+        variables = [*inputs, *range(n, n + len(masks))]
+        flags = [*flags, *[False] * len(masks)]
+        self.values += masks
+        known += [None] * len(masks)
+        equation = Equation(holder, tuple([variables[j] for j in order]), outputs)
+        return equation, source, [flags[j] for j in order], None
+
+    def mask(self, demand: Demand) -> Any:
+        """Return the mask of the elements that are demanded."""
         known = self._masks.get(demand)
         if known is None:
             for number in sorted(demand):
@@ -77,9 +93,14 @@ class Masks:
     def _made(self, condition: Condition) -> Any:
         values = self.values
         if condition.either is not None:
-            return logical_or(*map(self._mask, condition.either))
+            return logical_or(*map(self.mask, condition.either))
         if condition.onto is not None:
             return condition.onto(self._of(condition.inner))
+        if condition.within:
+            holder, inputs, demands, order = self.selection.guards[condition.variable]
+            operands = [*[values[v] for v in inputs], *map(self.mask, demands)]
+            position = order.index(condition.position)
+            return holder.demanded(position, [operands[j] for j in order])
         if condition.move is None:
             mask = values[condition.variable]
             if condition.other >= 0:

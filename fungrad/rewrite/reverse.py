@@ -22,7 +22,8 @@ from fungrad.core.tracer import Tracer, new_tracer
 from fungrad.core.types import tangent_type, type_of
 from fungrad.primitives.shaping import full
 from fungrad.rewrite.linearize import or_zeros, results_to_know, split
-from fungrad.rewrite.selection import reached, selecting
+from fungrad.rewrite.narrowing import Masked
+from fungrad.rewrite.selection import reached, selecting, selects
 from fungrad.rewrite.transpose import InPlaces, Step, pull_back
 
 if TYPE_CHECKING:
@@ -30,17 +31,72 @@ if TYPE_CHECKING:
 
 
 class Derivative(NamedTuple):
-    """Derivative of one equation: from residuals and tangents to the tangents of the results `moving`."""
+    """Derivative of one equation, as a program that may be given masks (`narrowing.Guarding`).
+
+    `linear` takes residuals, the tangents of the operands in `flags`, and masks of results. It returns the tangents of the
+    results `moving`.
+    """
 
     linear: Expr
     residuals: Sequence[Any]
     moving: Sequence[int]
+    flags: Sequence[bool]
+    masks: Sequence[Any] = ()
 
-    def pull(self, given: Sequence[Any], flags: Sequence[bool]) -> Sequence[Any]:
+    def pull(self, given: Sequence[Any]) -> Sequence[Any]:
         """Return the cotangents of the operands in `flags`, given those of the results."""
-        arguments = [*self.residuals, *[None] * sum(flags)]
-        linears = iter(pull_back(self.linear, arguments, [given[i] for i in self.moving]))
-        return [next(linears) if moves else None for moves in flags]
+        cotangents = [given[i] for i in self.moving]
+        linears = iter(pull_back(self.linear, self._arguments(self.masks), cotangents))
+        return [next(linears) if moves else None for moves in self.flags]
+
+    @property
+    def selects(self) -> bool:
+        return selects(self.linear)
+
+    def guarded(
+        self, masked: Sequence[Masked], linear: Sequence[bool]
+    ) -> tuple[Derivative, Sequence[int], Sequence[Masked]] | None:
+        from fungrad.rewrite.guards import guarded_expr  # many programs select nothing
+
+        flags = [masked[i] for i in self.moving]
+        expr = guarded_expr(self.linear, flags, self._linear) if True in flags else None
+        if expr is None:
+            return None
+        selected = [flag and i in self.moving for i, flag in enumerate(masked)]
+        return self._replace(linear=expr), range(len(self.flags) + flags.count(True)), selected
+
+    def narrowed(self, linear: Sequence[bool]) -> Sequence[bool]:
+        from fungrad.rewrite.guards import analysis_of, narrows
+
+        analysis = analysis_of(self.linear, self._linear)
+        return [
+            i < len(self.flags) and self.flags[i] and narrows(analysis, self._place(i))
+            for i in range(len(linear))
+        ]
+
+    def demanded(self, position: int, operands: Sequence[Any]) -> Any:
+        from fungrad.rewrite.guards import analysis_of, demanded
+
+        arguments = self._arguments(operands[len(self.flags) :])
+        return demanded(analysis_of(self.linear, self._linear), self._place(position), arguments)
+
+    def _place(self, position: int) -> int:
+        return len(self.residuals) + sum(self.flags[:position])
+
+    @property
+    def _linear(self) -> list[bool]:
+        first, count = len(self.residuals), sum(self.flags)
+        return [first <= i < first + count for i in range(len(self.linear.inputs))]
+
+    def _arguments(self, masks: Sequence[Any]) -> list[Any]:
+        return [*self.residuals, *[None] * sum(self.flags), *masks]
+
+
+def _selecting(
+    expr: Expr, moving: set[int], values: list[Any], steps: Sequence[Step]
+) -> Masks | None:
+    holders = {e.outputs[0]: made for e, _, _, made in steps if made is not None and e.outputs}
+    return selecting(expr, moving.__contains__, values, holders)
 
 
 def grad_expr(
@@ -55,7 +111,7 @@ def grad_expr(
     types, first = expr.types, expr.outputs[0]
     with Trace("grad", RULES) as trace:
         values, steps, moving = _forward(trace, expr, by, done)
-        cts = _OfResults(values, selecting(expr, moving.__contains__, values))
+        cts = _OfResults(values, _selecting(expr, moving, values, steps))
         if first in moving:
             cts.known[first] = full(tangent_type(types[first]), 1)
         cts.pull_through(steps)
@@ -125,7 +181,7 @@ class _OfResults(InPlaces):
         (primitive, inputs, outputs), source, flags, derivative = step
         self.locate(source)
         if derivative is not None:  # made with the results
-            return derivative.pull(given, flags)  # type: ignore[no-any-return]
+            return derivative.pull(given)  # type: ignore[no-any-return]
         operands, results = [self.values[v] for v in inputs], [self.values[v] for v in outputs]
         return pulled(primitive, source, given, flags, results, operands)
 
@@ -145,7 +201,7 @@ def pulled(
         if cotangents is not None:
             return cotangents
     _, derivative = linearized(primitive, source, flags, operands, results)
-    return derivative.pull(given, flags)
+    return derivative.pull(given)
 
 
 class Joint(NamedTuple):
@@ -179,7 +235,7 @@ def joint_expr(expr: Expr, flags: Sequence[bool]) -> Joint:
         by = [v for v, moves in zip(expr.inputs, flags, strict=True) if moves]
         values, steps, moving = _forward(trace, expr, by, 0)
         count = len(trace.equations)
-        cts = _OfResults(values, selecting(expr, moving.__contains__, values))
+        cts = _OfResults(values, _selecting(expr, moving, values, steps))
         seeds: dict[int, int] = {}
         for v in dict.fromkeys(expr.outputs):
             if types[v].inexact:
@@ -266,4 +322,4 @@ def linearized(
     by = [i for i, moves in enumerate(flags) if moves]
     known = {} if results is None else {0: results}
     outs, residuals, linear, moving = split(alone, by, operands, known)
-    return outs, Derivative(linear, residuals, moving)
+    return outs, Derivative(linear, residuals, moving, flags)

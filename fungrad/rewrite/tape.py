@@ -62,9 +62,9 @@ class Tape:
                 moving.update(reached(equation, flags, types))
                 self.steps.append((equation, source, flags, results))
         self.masks = None
-        if may_select(program.equations, types):
+        if may_select(program.equations, types, {}):
             expr = program if isinstance(program, Expr) else program.expr(outputs)
-            self.masks = selecting(expr, moving.__contains__, values)
+            self.masks = selecting(expr, moving.__contains__, values, {})
 
     def reached(self, count: int) -> tuple[int, ...]:
         """Return the positions, among the first `count` outputs, of those that depend on the inputs."""
@@ -94,5 +94,5 @@ class _OnTape(Cotangents):
         operands = [self.values[v] for v in inputs]
         if primitive.joint_jvp:  # its derivative takes what was saved, too
             _, derivative = linearized(primitive, source, flags, operands, results)
-            return derivative.pull(given, flags)
+            return derivative.pull(given)
         return pulled(primitive, source, given, flags, results[: len(outputs)], operands)

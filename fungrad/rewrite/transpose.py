@@ -59,6 +59,24 @@ def pull_back(
     """
     if any(e.primitive.joint_jvp for e in expr.equations):
         expr = apart(expr, [x is None for x in arguments])
+    values, linear, steps = run_known(expr, arguments)
+    is_linear = linear.__getitem__
+    first = {expr.inputs[i]: x for i, x in (begun or {}).items()}
+    cts = _OfLinear(values, first, selecting(expr, is_linear, values, None))
+    for v, ct in zip(expr.outputs, cts.begin(expr.outputs, cotangents), strict=True):
+        if ct is not None and linear[v]:
+            cts.known[v] = ct if cts.known[v] is None else cts.plus(v, cts.known[v], ct)
+    cts.pull_through(steps)
+    for v, x in cts.begun.items():
+        cts.known[v] = x
+    return [cts.known[v] for v, x in zip(expr.inputs, arguments, strict=True) if x is None]
+
+
+def run_known(expr: Expr, arguments: Sequence[Any]) -> tuple[list[Any], list[bool], list[Step]]:
+    """Run the equations that do not depend on inputs whose argument is None, in which `expr` is linear.
+
+    Return the values of variables, flags of those that are linear, and the steps to go back through these.
+    """
     types = expr.types
     values: list[Any] = [None] * len(types)
     linear = [False] * len(types)
@@ -84,15 +102,7 @@ def pull_back(
     standing: dict[ArrayType, Linear] = {type_: Linear(type_) for type_ in set(types)}
     for v in itertools.compress(range(len(types)), linear):
         values[v] = standing[types[v]]
-    first = {expr.inputs[i]: x for i, x in (begun or {}).items()}
-    cts = _OfLinear(values, first, selecting(expr, is_linear, values))
-    for v, ct in zip(expr.outputs, cts.begin(expr.outputs, cotangents), strict=True):
-        if ct is not None and linear[v]:
-            cts.known[v] = ct if cts.known[v] is None else cts.plus(v, cts.known[v], ct)
-    cts.pull_through(steps)
-    for v, x in cts.begun.items():
-        cts.known[v] = x
-    return [cts.known[v] for v, x in zip(expr.inputs, arguments, strict=True) if x is None]
+    return values, linear, steps
 
 
 Step: TypeAlias = tuple[Equation, Source | None, Sequence[bool], Any]
@@ -122,7 +132,12 @@ class Cotangents:
                 continue
             for v in outputs:
                 known[v] = None
-            if masks is None or len(outputs) > 1:
+            if masks is not None and outputs[0] in masks.selection.guards:
+                self.locate(source)
+                step = masks.guarded(step, known)
+                (_, inputs, _), _, flags, _ = step
+                terms = self.pulled(step, given)
+            elif masks is None or len(outputs) > 1:
                 terms = self.pulled(step, given)
             else:
                 self.locate(source)

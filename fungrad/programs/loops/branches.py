@@ -27,6 +27,7 @@ from fungrad.programs.analysis import (
     widened,
 )
 from fungrad.programs.closing import Pruned, Values, batched_program, memoized, shared
+from fungrad.programs.guarding import guarded_program, mask_of, masks_of
 from fungrad.programs.loops.carry import as_type
 from fungrad.programs.loops.lanes import along, lends, only
 from fungrad.programs.pushing import (
@@ -39,11 +40,12 @@ from fungrad.programs.pushing import (
     with_series,
 )
 from fungrad.rewrite.linearize import linearize_expr, or_zeros
+from fungrad.rewrite.narrowing import Guarding, Masked
 from fungrad.rewrite.transpose import Collecting
 
 
 @primitive
-class Cond(Pushing, Collecting):
+class Cond(Pushing, Collecting, Guarding):
     """Run one of `branches`.
 
     The operands are which one, an integer in their range, and what they all take.
@@ -124,6 +126,28 @@ class Cond(Pushing, Collecting):
         choice = functools.partial(shared, Cond)
         pulled = pulled_back(choice, self.branches, ct, operands, which, begun=begun[1:])
         return (None, *pulled)
+
+    @property
+    def selects(self) -> bool:
+        return True  # an operand may be one of some branches alone
+
+    def guarded(
+        self, masked: Sequence[Masked], linear: Sequence[bool]
+    ) -> tuple[Cond, Sequence[int], Sequence[Masked]] | None:
+        found = [guarded_program(branch, masked, linear[1:]) for branch in self.branches]
+        if all(branch is None for branch in found):
+            return None
+        branches = [guarded_program(branch, masked, linear[1:], True) for branch in self.branches]
+        return shared(Cond, tuple(branches)), range(len(linear) + masked.count(True)), masked
+
+    def narrowed(self, linear: Sequence[bool]) -> Sequence[bool]:
+        by_branch = [masks_of(branch, linear[1:]) for branch in self.branches]
+        return [False, *[any(mask is not None for mask in masks) for masks in zip(*by_branch)]]
+
+    def demanded(self, position: int, operands: Values) -> Any:
+        linear = [isinstance(x, Linear) for x in operands[1:]]
+        masks = [mask_of(branch, linear, position - 1) for branch in self.branches]
+        return shared(Cond, tuple(masks))(*[x for x in operands if not isinstance(x, Linear)])[0]
 
     def smaller(self, used: Sequence[bool]) -> Pruned:
         parts = trimmed(self.branches, used)

@@ -29,6 +29,7 @@ from fungrad.programs.analysis import (
 )
 from fungrad.programs.closing import Pruned, Values, batched_program, shared
 from fungrad.programs.effects import given_effects, quiet, returning_effects
+from fungrad.programs.guarding import GuardingLoop
 from fungrad.programs.loops.alone import compiled_loop, step_of
 from fungrad.programs.loops.steps import Kinds, Parts, Split, Versioned, split_step, transposed_step
 from fungrad.programs.pushing import (
@@ -54,7 +55,7 @@ LITTLE = 1 << 16
 
 
 @primitive
-class Scan(Pushing, Collecting, Versioned):
+class Scan(Pushing, Collecting, Versioned, GuardingLoop):
     """Run `body` once for each row of stacked arrays, handing on the carries.
 
     The operands are constants and initial carries, as many as `counts` says, then stacked arrays of

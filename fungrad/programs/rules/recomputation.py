@@ -14,7 +14,7 @@ from fungrad.core.cached import cached_property
 from fungrad.core.errors import MissingRuleError
 from fungrad.core.evaluate import evaluate
 from fungrad.core.expr import Equation, Expr
-from fungrad.core.primitive import Primitive, primitive
+from fungrad.core.primitive import Linear, Primitive, primitive
 from fungrad.core.trace import record_expr
 from fungrad.core.types import ArrayType, tangent_type
 from fungrad.primitives.naming import Named
@@ -28,6 +28,7 @@ from fungrad.programs.analysis import (
     trimmed,
 )
 from fungrad.programs.closing import Pruned, Values, batched_program, memoized, shared
+from fungrad.programs.guarding import guarded_program, masks_of, selects_in
 from fungrad.programs.pushing import (
     Moved,
     Pushed,
@@ -39,10 +40,11 @@ from fungrad.programs.pushing import (
 )
 from fungrad.programs.rules.policies import Policy, alternatives, kept_by
 from fungrad.rewrite.linearize import linearize_expr, push_forward
+from fungrad.rewrite.narrowing import Guarding, Masked
 
 
 @primitive
-class Checkpoint(Pushing):
+class Checkpoint(Pushing, Guarding):
     """Run `program`; its derivative computes again all values that `policy` does not allow to be kept.
 
     The derivative along tangents, and the transpose of that, are checkpoints too: single equations that compute
@@ -109,6 +111,27 @@ class Checkpoint(Pushing):
     def transpose(self, ct: Any, *operands: Any) -> tuple[Any, ...]:
         call = lambda programs: checkpoint_of(programs[0], self.policy)
         return tuple(pulled_back(call, [self.program], ct, operands))
+
+    @property
+    def selects(self) -> bool:
+        return selects_in(self.program)
+
+    def guarded(
+        self, masked: Sequence[Masked], linear: Sequence[bool]
+    ) -> tuple[Checkpoint, Sequence[int], Sequence[Masked]] | None:
+        program = guarded_program(self.program, masked, linear)
+        if program is None:
+            return None
+        return checkpoint_of(program, self.policy), range(len(program.expr.inputs)), masked
+
+    def narrowed(self, linear: Sequence[bool]) -> Sequence[bool]:
+        return [mask is not None for mask in masks_of(self.program, linear)]
+
+    def demanded(self, position: int, operands: Values) -> Any:
+        linear = [isinstance(x, Linear) for x in operands]
+        mask = masks_of(self.program, linear)[position]
+        assert mask is not None
+        return mask(*[x for x in operands if not isinstance(x, Linear)])[0]
 
     def smaller(self, used: Sequence[bool]) -> Pruned:
         parts = trimmed([self.program], used)
