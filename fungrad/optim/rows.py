@@ -82,7 +82,7 @@ def _optimizer(
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise TypeError(f"{name}: {error}") from None
+            raise TypeError(f"{name}() {error}") from None
         bound.apply_defaults()
         given = bound.arguments
         parts = [first(**{p.name: given[p.name] for p in own})]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,8 @@ from fungrad.core.types import Shape
 from fungrad.lax.arithmetic import clz
 from fungrad.primitives.bits import reinterpret
 from fungrad.random import generators
-from fungrad.random.dtypes import FLOAT, DType, common_shape, limits_of, parameter, shape_of
+from fungrad.random.distributions import distribution
+from fungrad.random.dtypes import FLOAT, DType, limits_of, parameter, shape_of
 from fungrad.random.generators import How
 from fungrad.random.glossary import public
 from fungrad.random.keys import asked_for
@@ -21,37 +21,14 @@ from fungrad.random.programs import run
 from fungrad.random.uniforms import between, unit
 
 
-def standard(
-    name: str, sampler: Callable[..., Any], key: Any, shape: Any, dtype: Any, sharding: Any
-) -> Any:
-    """Return numbers of a distribution without parameters."""
-    words, chosen = asked_for(name, key, dtype, float, FLOAT, sharding)
-    return run(sampler, words, (), shape_of(name, shape), chosen)
-
-
-def of_parameters(
-    name: str,
-    sampler: Callable[..., Any],
-    key: Any,
-    parameters: Any,
-    shape: Any,
-    dtype: Any,
-    out_sharding: Any,
-) -> Any:
-    """Return numbers of a distribution with parameters, which are broadcast to the shape of the result."""
-    words, chosen = asked_for(name, key, dtype, float, FLOAT, out_sharding)
-    given = tuple([parameter(name, x, chosen) for x in parameters])
-    return run(sampler, words, (*given,), common_shape(name, shape, *given), chosen)
-
-
 def positive(words: Any, shape: Shape, dtype: DType, how: How) -> Any:
     """Return uniform numbers with the least normal number in the place of 0."""
     least = dtype.type(limits_of(dtype).tiny)
     return fnp.maximum(least, unit(words, shape, dtype, how))
 
 
-@public
-def exponential(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+@distribution
+def exponential(words: Any, shape: Shape, dtype: DType, how: How) -> Any:
     """Return numbers that are exponentially distributed, with mean 1.
 
     Examples
@@ -59,16 +36,11 @@ def exponential(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: A
     >>> random.exponential(random.key(0), (2,))
     array([0.54207056, 0.24372319])
     """
-    return standard("exponential", exponentials, key, shape, dtype, out_sharding)
-
-
-def exponentials(words: Any, shape: Shape, dtype: DType, how: How) -> Any:
-    """Return exponentially distributed numbers."""
     return -fnp.log1p(-unit(words, shape, dtype, how))
 
 
-@public
-def cauchy(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+@distribution
+def cauchy(words: Any, shape: Shape, dtype: DType, how: How) -> Any:
     """Return numbers of the Cauchy distribution, of density ``1 / (pi * (1 + x**2))``.
 
     Examples
@@ -76,17 +48,13 @@ def cauchy(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
     >>> random.cauchy(random.key(0), (2,))
     array([-0.26192951, -1.23784602])
     """
-    return standard("cauchy", _cauchy, key, shape, dtype, out_sharding)
-
-
-def _cauchy(words: Any, shape: Shape, dtype: DType, how: How) -> Any:
     least = dtype.type(limits_of(dtype).eps)
     u = between(words, least, dtype.type(1), shape, dtype, False, how)
     return fnp.tan(dtype.type(np.pi) * (u - dtype.type(0.5)))
 
 
-@public
-def laplace(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+@distribution
+def laplace(words: Any, shape: Shape, dtype: DType, how: How) -> Any:
     """Return numbers of the Laplace distribution, of density ``exp(-abs(x)) / 2``.
 
     Examples
@@ -94,17 +62,13 @@ def laplace(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any =
     >>> random.laplace(random.key(0), (2,))
     array([0.17803369, 0.83796278])
     """
-    return standard("laplace", _laplace, key, shape, dtype, out_sharding)
-
-
-def _laplace(words: Any, shape: Shape, dtype: DType, how: How) -> Any:
     least = dtype.type(-1.0 + float(limits_of(dtype).epsneg))
     u = between(words, least, dtype.type(1), shape, dtype, True, how)
     return fnp.sign(u) * fnp.log1p(-fnp.abs(u))
 
 
-@public
-def logistic(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+@distribution
+def logistic(words: Any, shape: Shape, dtype: DType, how: How) -> Any:
     """Return numbers of the logistic distribution, whose distribution function is ``1 / (1 + exp(-x))``.
 
     Examples
@@ -112,10 +76,6 @@ def logistic(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any 
     >>> random.logistic(random.key(0), (2,))
     array([-0.32911032, -1.28738678])
     """
-    return standard("logistic", _logistic, key, shape, dtype, out_sharding)
-
-
-def _logistic(words: Any, shape: Shape, dtype: DType, how: How) -> Any:
     u = positive(words, shape, dtype, how)
     return fnp.log(u) - fnp.log1p(-u)
 
@@ -192,10 +152,8 @@ def _fraction(high: Any, low: Any) -> Any:
 # With parameters
 
 
-@public
-def pareto(
-    key: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
-) -> Any:
+@distribution
+def pareto(words: Any, b: Any, shape: Shape, dtype: DType, how: How) -> Any:
     """Return numbers of the Pareto distribution, of density ``b / x**(b + 1)`` from 1 on.
 
     Parameters
@@ -208,17 +166,11 @@ def pareto(
     >>> random.pareto(random.key(0), 3.0, (2,))
     array([1.19804395, 1.08463233])
     """
-    return of_parameters("pareto", _pareto, key, (b,), shape, dtype, out_sharding)
+    return fnp.exp(exponential.sampler(words, shape, dtype, how) / b)
 
 
-def _pareto(words: Any, b: Any, shape: Shape, dtype: DType, how: How) -> Any:
-    return fnp.exp(exponentials(words, shape, dtype, how) / b)
-
-
-@public
-def rayleigh(
-    key: Any, scale: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
-) -> Any:
+@distribution
+def rayleigh(words: Any, scale: Any, shape: Shape, dtype: DType, how: How) -> Any:
     """Return numbers of the Rayleigh distribution: lengths of pairs of normal numbers.
 
     Parameters
@@ -231,10 +183,6 @@ def rayleigh(
     >>> random.rayleigh(random.key(0), 2.0, (2,))
     array([2.63997102, 3.49983995])
     """
-    return of_parameters("rayleigh", _rayleigh, key, (scale,), shape, dtype, out_sharding)
-
-
-def _rayleigh(words: Any, scale: Any, shape: Shape, dtype: DType, how: How) -> Any:
     return scale * fnp.sqrt(log(unit(words, shape, dtype, how)) * dtype.type(-2))
 
 
@@ -269,19 +217,12 @@ def weibull_min(
 def _weibull(
     words: Any, scale: Any, concentration: Any, shape: Shape, dtype: DType, how: How
 ) -> Any:
-    return exponentials(words, shape, dtype, how) ** (1 / concentration) * scale
+    return exponential.sampler(words, shape, dtype, how) ** (1 / concentration) * scale
 
 
-@public
+@distribution
 def triangular(
-    key: Any,
-    left: Any,
-    mode: Any,
-    right: Any,
-    shape: Any = None,
-    dtype: Any = None,
-    *,
-    out_sharding: Any = None,
+    words: Any, left: Any, mode: Any, right: Any, shape: Shape, dtype: DType, how: How
 ) -> Any:
     """Return numbers whose density is a triangle.
 
@@ -295,14 +236,6 @@ def triangular(
     >>> random.triangular(random.key(0), 0.0, 1.0, 3.0, (2,))
     array([1.13204461, 0.80553483])
     """
-    return of_parameters(
-        "triangular", _triangular, key, (left, mode, right), shape, dtype, out_sharding
-    )
-
-
-def _triangular(
-    words: Any, left: Any, mode: Any, right: Any, shape: Shape, dtype: DType, how: How
-) -> Any:
     width = right - left
     u = unit(words, shape, dtype, how)
     rising = left + fnp.sqrt(u * width * (mode - left))

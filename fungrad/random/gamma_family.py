@@ -10,40 +10,16 @@ import fungrad.numpy as fnp
 from fungrad.core.types import Shape, type_of
 from fungrad.primitives.elementwise import stop_gradient
 from fungrad.random import generators
-from fungrad.random.continuous import exponentials, of_parameters
+from fungrad.random.continuous import exponential
+from fungrad.random.distributions import distribution
 from fungrad.random.dtypes import FLOAT, DType, check_shape, limits_of, parameter, shape_of
 from fungrad.random.gammas import applied, logarithms
 from fungrad.random.generators import How
-from fungrad.random.glossary import public, public_like
+from fungrad.random.glossary import public
 from fungrad.random.keys import asked_for
 from fungrad.random.normals import standard
 from fungrad.random.programs import run
 from fungrad.random.uniforms import heads_or_tails
-
-
-@public
-def beta(
-    key: Any,
-    a: Any,
-    b: Any,
-    shape: Any = None,
-    dtype: Any = None,
-    *,
-    out_sharding: Any = None,
-) -> Any:
-    """Return beta numbers, of density ``x**(a - 1) * (1 - x)**(b - 1)`` times a constant.
-
-    Parameters
-    ----------
-    a, b
-        The shape parameters, positive; they have derivatives.
-
-    Examples
-    --------
-    >>> random.beta(random.key(0), 2.0, 3.0, (2,))
-    array([0.32795607, 0.61380901])
-    """
-    return of_parameters("beta", _beta, key, (a, b), shape, dtype, out_sharding)
 
 
 def _drawable(largest: Any) -> Any:
@@ -57,7 +33,20 @@ def _drawable(largest: Any) -> Any:
     return stop_gradient(fnp.where(tiny, least / fnp.where(tiny, largest, one), one))
 
 
-def _beta(words: Any, a: Any, b: Any, shape: Shape, dtype: DType, how: How) -> Any:
+@distribution
+def beta(words: Any, a: Any, b: Any, shape: Shape, dtype: DType, how: How) -> Any:
+    """Return beta numbers, of density ``x**(a - 1) * (1 - x)**(b - 1)`` times a constant.
+
+    Parameters
+    ----------
+    a, b
+        The shape parameters, positive; they have derivatives.
+
+    Examples
+    --------
+    >>> random.beta(random.key(0), 2.0, 3.0, (2,))
+    array([0.32795607, 0.61380901])
+    """
     keys = generators.split(words, (2,), how)
     factor = _drawable(fnp.maximum(a, b))
     a, b = a * factor, b * factor
@@ -111,10 +100,8 @@ def _dirichlet(words: Any, a: Any, shape: Shape, dtype: DType, how: How) -> Any:
     return x / fnp.sum(x, -1, keepdims=True)
 
 
-@public
-def chisquare(
-    key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
-) -> Any:
+@distribution
+def chisquare(words: Any, df: Any, shape: Shape, dtype: DType, how: How) -> Any:
     """Return numbers of the chi-squared distribution: sums of squares of normal numbers.
 
     Parameters
@@ -127,23 +114,11 @@ def chisquare(
     >>> random.chisquare(random.key(0), 3.0, (2,))
     array([1.81389348, 1.44835385])
     """
-    return of_parameters("chisquare", _chisquare, key, (df,), shape, dtype, out_sharding)
-
-
-def _chisquare(words: Any, df: Any, shape: Shape, dtype: DType, how: How) -> Any:
     return fnp.exp(logarithms(words, df / 2, shape, dtype, how)) * 2
 
 
-@public
-def f(
-    key: Any,
-    dfnum: Any,
-    dfden: Any,
-    shape: Any = None,
-    dtype: Any = None,
-    *,
-    out_sharding: Any = None,
-) -> Any:
+@distribution
+def f(words: Any, dfnum: Any, dfden: Any, shape: Shape, dtype: DType, how: How) -> Any:
     """Return F numbers: quotients of chi-squared numbers, each over its degrees of freedom.
 
     Parameters
@@ -156,33 +131,30 @@ def f(
     >>> random.f(random.key(0), 3.0, 5.0, (2,))
     array([1.54798047, 0.35745633])
     """
-    return of_parameters("f", _f, key, (dfnum, dfden), shape, dtype, out_sharding)
-
-
-def _f(words: Any, above: Any, below: Any, shape: Shape, dtype: DType, how: How) -> Any:
     keys = generators.split(words, (2,), how)
-    x = logarithms(keys[1], above / 2, shape, dtype, how)
-    y = logarithms(keys[0], below / 2, shape, dtype, how)
+    x = logarithms(keys[1], dfnum / 2, shape, dtype, how)
+    y = logarithms(keys[0], dfden / 2, shape, dtype, how)
     # Of few degrees of freedom both numbers may be too close to 0 themselves: their quotient is not.
     least = math.log(float(limits_of(dtype).tiny))
     tiny = (x < least) | (y < least)
     top, bottom = fnp.where(tiny, x - y, x), fnp.where(tiny, dtype.type(0), y)
-    return (fnp.exp(top) * 2 / above) / (fnp.exp(bottom) * 2 / below)
+    return (fnp.exp(top) * 2 / dfnum) / (fnp.exp(bottom) * 2 / dfden)
 
 
-@public_like(chisquare)
-def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+@distribution
+def t(words: Any, df: Any, shape: Shape, dtype: DType, how: How) -> Any:
     """Return numbers of Student's t distribution.
+
+    Parameters
+    ----------
+    df
+        The degrees of freedom, positive; they have a derivative.
 
     Examples
     --------
     >>> random.t(random.key(0), 3.0, (2,))
     array([ 1.40115888, -0.60724612])
     """
-    return of_parameters("t", _t, key, (df,), shape, dtype, out_sharding)
-
-
-def _t(words: Any, df: Any, shape: Shape, dtype: DType, how: How) -> Any:
     keys = generators.split(words, (2,), how)
     half = df / 2
     numbers = standard(keys[0], shape, dtype, how)
@@ -269,5 +241,5 @@ def ball(
 def _ball(words: Any, p: Any, inverse: Any, shape: Shape, dtype: DType, d: int, how: How) -> Any:
     keys = generators.split(words, (2,), how)
     x = _generalized(keys[0], p, inverse, (*shape, d), dtype, how)
-    e = exponentials(keys[1], shape, dtype, how)
+    e = exponential.sampler(keys[1], shape, dtype, how)
     return x / ((fnp.abs(x) ** p).sum(-1) + e)[..., None] ** inverse

@@ -19,10 +19,9 @@ from fungrad.numpy.at import at
 from fungrad.programs.loops.while_loop import while_loop
 from fungrad.programs.rules.custom_jvp import custom_jvp
 from fungrad.random import generators
-from fungrad.random.continuous import of_parameters
+from fungrad.random.distributions import distribution
 from fungrad.random.dtypes import DType, limits_of
 from fungrad.random.generators import How
-from fungrad.random.glossary import public, public_like
 from fungrad.random.logarithms import log
 from fungrad.random.normals import standard
 from fungrad.random.uniforms import unit
@@ -195,10 +194,8 @@ def applied(
     return fnp.where(normal, f(fnp.where(normal, number, dtype.type(1))), by_logarithm)
 
 
-@public
-def gamma(
-    key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
-) -> Any:
+@distribution
+def gamma(words: Any, a: Any, shape: Shape, dtype: DType, how: How) -> Any:
     """Return numbers of the gamma distribution, of density ``x**(a - 1) * exp(-x)`` times a constant.
 
     G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables", ACM Transactions on Mathematical
@@ -216,18 +213,21 @@ def gamma(
     >>> fg.grad(lambda a: random.gamma(random.key(0), a))(2.0)
     np.float64(0.886262260010)
     """
-    return of_parameters("gamma", plain, key, (a,), shape, dtype, out_sharding)
+    return plain(words, a, shape, dtype, how)
 
 
-@public_like(gamma)
-def loggamma(
-    key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
-) -> Any:
+@distribution
+def loggamma(words: Any, a: Any, shape: Shape, dtype: DType, how: How) -> Any:
     """Return logarithms of gamma numbers, which for small `a` are too close to 0 themselves.
+
+    Parameters
+    ----------
+    a
+        The shape parameter, positive; it has a derivative.
 
     Examples
     --------
     >>> random.loggamma(random.key(0), 0.001, (2,))
     array([-1113.02584633, -2280.53575798])
     """
-    return of_parameters("loggamma", logarithms, key, (a,), shape, dtype, out_sharding)
+    return logarithms(words, a, shape, dtype, how)

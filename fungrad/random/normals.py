@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from fungrad.core.types import Shape
 from fungrad.lax.special import erf
 from fungrad.primitives.elementwise import stop_gradient
 from fungrad.random import generators
-from fungrad.random.continuous import of_parameters
+from fungrad.random.distributions import distribution
 from fungrad.random.dtypes import COMPLEX, FLOAT, DType, common_shape, parameter, shape_of
 from fungrad.random.erfinv import differentiable_erfinv, erfinv
 from fungrad.random.generators import How
@@ -55,10 +56,8 @@ def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
 # Made of normal numbers
 
 
-@public
-def lognormal(
-    key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
-) -> Any:
+@functools.partial(distribution, sigma=1.0)
+def lognormal(words: Any, sigma: Any, shape: Shape, dtype: DType, how: How) -> Any:
     """Return numbers whose logarithms are normally distributed, with mean 0.
 
     Parameters
@@ -71,22 +70,12 @@ def lognormal(
     >>> random.lognormal(random.key(0), 0.5, (2,))
     array([0.90219818, 0.67544544])
     """
-    return of_parameters("lognormal", _lognormal, key, (sigma,), shape, dtype, out_sharding)
-
-
-def _lognormal(words: Any, sigma: Any, shape: Shape, dtype: DType, how: How) -> Any:
     return fnp.exp(standard(words, shape, dtype, how) * sigma)
 
 
-@public
+@distribution
 def truncated_normal(
-    key: Any,
-    lower: Any,
-    upper: Any,
-    shape: Any = None,
-    dtype: Any = None,
-    *,
-    out_sharding: Any = None,
+    words: Any, lower: Any, upper: Any, shape: Shape, dtype: DType, how: How
 ) -> Any:
     """Return normally distributed numbers of those that lie between two bounds.
 
@@ -100,12 +89,6 @@ def truncated_normal(
     >>> random.truncated_normal(random.key(0), -1.0, 1.0, (2,))
     array([-0.13999612, -0.50631466])
     """
-    return of_parameters(
-        "truncated_normal", _truncated, key, (lower, upper), shape, dtype, out_sharding
-    )
-
-
-def _truncated(words: Any, lower: Any, upper: Any, shape: Shape, dtype: DType, how: How) -> Any:
     root = dtype.type(np.sqrt(2))
     low, high = erf(lower / root), erf(upper / root)
     u = between(words, low, high, shape, dtype, False, how)
@@ -116,8 +99,8 @@ def _truncated(words: Any, lower: Any, upper: Any, shape: Shape, dtype: DType, h
     return fnp.minimum(fnp.maximum(numbers, least), most)
 
 
-@public
-def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+@distribution
+def maxwell(words: Any, shape: Shape, dtype: DType, how: How) -> Any:
     """Return numbers of the Maxwell distribution: lengths of triples of normal numbers.
 
     Examples
@@ -125,11 +108,6 @@ def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any =
     >>> random.maxwell(random.key(0), (2,))
     array([1.98906991, 0.42460738])
     """
-    words, chosen = asked_for("maxwell", key, dtype, float, FLOAT, out_sharding)
-    return run(_maxwell, words, (), shape_of("maxwell", shape), chosen)
-
-
-def _maxwell(words: Any, shape: Shape, dtype: DType, how: How) -> Any:
     x = standard(words, (*shape, 3), dtype, how)
     wide = np.result_type(dtype, np.float32)
     return fnp.sqrt((x * x).sum(-1, dtype=wide).astype(dtype))
@@ -167,13 +145,11 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype:
 def _double_sided(words: Any, loc: Any, scale: Any, shape: Shape, dtype: DType, how: How) -> Any:
     lengths, signs = generators.split(words, (2,), how)
     sides = heads_or_tails(signs, shape, dtype, how)
-    return sides * _maxwell(lengths, shape, dtype, how) * scale + loc
+    return sides * maxwell.sampler(lengths, shape, dtype, how) * scale + loc
 
 
-@public
-def wald(
-    key: Any, mean: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
-) -> Any:
+@distribution
+def wald(words: Any, mean: Any, shape: Shape, dtype: DType, how: How) -> Any:
     """Return numbers of Wald's distribution, the inverse Gaussian one, of scale 1.
 
     J. R. Michael, W. R. Schucany and R. W. Haas, "Generating random variates using transformations with multiple roots",
@@ -189,10 +165,6 @@ def wald(
     >>> random.wald(random.key(0), 2.0, (2,))
     array([0.22327945, 3.90085525])
     """
-    return of_parameters("wald", _wald, key, (mean,), shape, dtype, out_sharding)
-
-
-def _wald(words: Any, mean: Any, shape: Shape, dtype: DType, how: How) -> Any:
     first, second = generators.split(words, (2,), how)
     y = standard(first, shape, dtype, how) ** 2
     u = unit(second, shape, dtype, how)

@@ -16,8 +16,8 @@ MUTANTS = (
     Mutant(
         "double-sided-key-reused",
         "fungrad/random/normals.py",
-        "return sides * _maxwell(lengths, shape, dtype, how) * scale + loc",
-        "return sides * _maxwell(signs, shape, dtype, how) * scale + loc",
+        "return sides * maxwell.sampler(lengths, shape, dtype, how) * scale + loc",
+        "return sides * maxwell.sampler(signs, shape, dtype, how) * scale + loc",
         "lengths and signs of numbers are drawn from one key",
         (
             "fungrad/random/normals.py",

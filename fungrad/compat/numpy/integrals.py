@@ -16,28 +16,11 @@ __all__ = ["dblquad", "nquad", "odeint", "quad", "quad_vec", "tplquad"]
 Function = Callable[..., Any]
 
 
-def quad(
-    func: Function,
-    a: Any,
-    b: Any,
-    args: Any = (),
-    full_output: Any = 0,
-    epsabs: float = 1.49e-8,
-    epsrel: float = 1.49e-8,
-    limit: int = 50,
-    points: Any = None,
-    weight: str | None = None,
-    wvar: Any = None,
-    wopts: Any = None,
-    maxp1: int = 50,
-    limlst: int = 50,
-    complex_func: bool = False,
-) -> Any:
+def quad(full_output: Any, **given: Any) -> Any:
     """`scipy.integrate.quad` of traced values."""
     from fungrad.scipy import integrate
 
-    options = epsabs, epsrel, limit, points, weight, wvar, wopts, maxp1, limlst, complex_func
-    found = integrate.quad(func, a, b, args, 0, *options)
+    found = integrate.quad(**given)
     return (*found, Unknown("quad")) if full_output else found
 
 
@@ -45,17 +28,11 @@ def quad_vec(
     f: Function,
     a: Any,
     b: Any,
-    epsabs: float = 1e-200,
-    epsrel: float = 1e-8,
-    norm: str = "2",
-    cache_size: float = 100e6,
-    limit: int = 10000,
-    workers: Any = 1,
-    points: Any = None,
-    quadrature: str | None = None,
-    full_output: bool = False,
-    *,
-    args: Any = (),
+    epsabs: float,
+    epsrel: float,
+    limit: int,
+    full_output: bool,
+    args: Any,
 ) -> Any:
     """`scipy.integrate.quad_vec` of traced values, with points of special interest."""
     from fungrad.scipy import integrate
@@ -79,6 +56,7 @@ def nquad(
 
 def _integrated(func: Function, is_pair: bool, limits: Any, options: Any) -> Function:
     """Return the integral over a function's first argument, or of an (integral, error) pair's."""
+    from fungrad.scipy import integrate
 
     def value(x: Any, *others: Any) -> Any:
         computed = func(x, *others)
@@ -88,20 +66,13 @@ def _integrated(func: Function, is_pair: bool, limits: Any, options: Any) -> Fun
         ends = limits(*others) if callable(limits) else limits
         given = options(*others) if callable(options) else options or {}
         low, high = ends
-        return quad(value, low, high, others, **given)
+        return integrate.quad(value, low, high, others, **given)
 
     return integral
 
 
 def dblquad(
-    func: Function,
-    a: Any,
-    b: Any,
-    gfun: Any,
-    hfun: Any,
-    args: Any = (),
-    epsabs: float = 1.49e-8,
-    epsrel: float = 1.49e-8,
+    func: Function, a: Any, b: Any, gfun: Any, hfun: Any, args: Any, epsabs: float, epsrel: float
 ) -> Any:
     """`scipy.integrate.dblquad` of traced values."""
     opts = {"epsabs": epsabs, "epsrel": epsrel}
@@ -116,9 +87,9 @@ def tplquad(
     hfun: Any,
     qfun: Any,
     rfun: Any,
-    args: Any = (),
-    epsabs: float = 1.49e-8,
-    epsrel: float = 1.49e-8,
+    args: Any,
+    epsabs: float,
+    epsrel: float,
 ) -> Any:
     """`scipy.integrate.tplquad` of traced values."""
 
@@ -141,25 +112,15 @@ def odeint(
     func: Function,
     y0: Any,
     t: Any,
-    args: Any = (),
-    Dfun: Any = None,
-    col_deriv: Any = 0,
-    full_output: Any = 0,
-    ml: Any = None,
-    mu: Any = None,
-    rtol: Any = None,
-    atol: Any = None,
-    tcrit: Any = None,
-    h0: float = 0.0,
-    hmax: float = 0.0,
-    hmin: float = 0.0,
-    ixpr: Any = 0,
-    mxstep: int = 0,
-    mxhnil: int = 0,
-    mxordn: int = 12,
-    mxords: int = 5,
-    printmessg: Any = 0,
-    tfirst: bool = False,
+    args: Any,
+    full_output: Any,
+    rtol: Any,
+    atol: Any,
+    tcrit: Any,
+    h0: float,
+    hmax: float,
+    mxstep: int,
+    tfirst: bool,
 ) -> Any:
     """`scipy.integrate.odeint` of traced values, with the least of several tolerances."""
     from fungrad.programs.solvers.initial_value import Options

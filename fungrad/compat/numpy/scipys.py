@@ -76,8 +76,11 @@ def mirrored(name: str) -> Iterator[tuple[str, Any, Any]]:
     theirs, ours = sys.modules[f"scipy.{name}"], importlib.import_module(f"fungrad.scipy.{name}")
     for key in (*ours.__all__, *signatures.MORE.get(name, ())):
         original = getattr(theirs, key, None)
-        traced = signatures.OF_SCIPY.get(key) or getattr(ours, key)
-        if original is None or original is traced or isinstance(original, np.ufunc):
+        rule = signatures.OF_SCIPY.get(key)
+        if original is None or isinstance(original, np.ufunc):
+            continue
+        traced = signatures.under(original, rule) if rule else getattr(ours, key)
+        if original is traced:
             continue
         if isinstance(original, type):
             if not isinstance(traced, type) or not issubclass(traced, original):

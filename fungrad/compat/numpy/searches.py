@@ -31,23 +31,10 @@ RTOL = 4 * np.finfo(float).eps
 def _bracketing(name: str) -> Function:
     """Return a method that finds a root between two places."""
 
-    def find(
-        f: Function,
-        a: Any,
-        b: Any,
-        args: Any = (),
-        xtol: float = 2e-12,
-        rtol: float = RTOL,
-        maxiter: int = 100,
-        full_output: bool = False,
-        disp: bool = True,
-    ) -> Any:
+    def find(**given: Any) -> Any:
         from fungrad.scipy import optimize
 
-        settings = {"xtol": xtol, "rtol": rtol, "maxiter": maxiter}
-        return getattr(optimize, name)(
-            f, a, b, args, full_output=full_output, disp=disp, **settings
-        )
+        return getattr(optimize, name)(**given)
 
     find.__name__ = find.__qualname__ = name
     find.__doc__ = f"`scipy.optimize.{name}` of what is traced."
@@ -55,42 +42,10 @@ def _bracketing(name: str) -> Function:
 
 
 bisect, brenth, brentq = _bracketing("bisect"), _bracketing("brenth"), _bracketing("brentq")
-ridder = _bracketing("ridder")
+ridder, toms748 = _bracketing("ridder"), _bracketing("toms748")
 
 
-def toms748(
-    f: Function,
-    a: Any,
-    b: Any,
-    args: Any = (),
-    k: int = 1,
-    xtol: float = 2e-12,
-    rtol: float = RTOL,
-    maxiter: int = 100,
-    full_output: bool = False,
-    disp: bool = True,
-) -> Any:
-    """`scipy.optimize.toms748` of traced values."""
-    from fungrad.scipy import optimize
-
-    settings = {"k": k, "xtol": xtol, "rtol": rtol, "maxiter": maxiter}
-    return optimize.toms748(f, a, b, args, full_output=full_output, disp=disp, **settings)
-
-
-def fsolve(
-    func: Function,
-    x0: Any,
-    args: Any = (),
-    fprime: Any = None,
-    full_output: Any = 0,
-    col_deriv: Any = 0,
-    xtol: float = 1.49012e-8,
-    maxfev: int = 0,
-    band: Any = None,
-    epsfcn: Any = None,
-    factor: float = 100,
-    diag: Any = None,
-) -> Any:
+def fsolve(func: Function, x0: Any, args: Any, full_output: Any, xtol: float, maxfev: int) -> Any:
     """`scipy.optimize.fsolve` of traced values; a given Jacobian is not needed."""
     from fungrad.scipy import optimize
 
@@ -102,67 +57,29 @@ def fsolve(
     return found.x, report, found.status, found.message
 
 
-def least_squares(
-    fun: Function,
-    x0: Any,
-    jac: Any = "2-point",
-    bounds: Any = (-np.inf, np.inf),
-    method: str = "trf",
-    ftol: Any = 1e-8,
-    xtol: Any = 1e-8,
-    gtol: Any = 1e-8,
-    x_scale: Any = None,
-    loss: Any = "linear",
-    f_scale: Any = 1.0,
-    diff_step: Any = None,
-    tr_solver: Any = None,
-    tr_options: Any = None,
-    jac_sparsity: Any = None,
-    max_nfev: Any = None,
-    verbose: Any = 0,
-    args: Any = (),
-    kwargs: Any = None,
-    callback: Any = None,
-    workers: Any = None,
-) -> Any:
+_IGNORED = frozenset(["jac", "diff_step", "jac_sparsity", "workers"])
+_STEERING = frozenset(["x_scale", "tr_solver", "tr_options", "max_nfev", "callback"])
+"""Arguments that `least_squares` of fungrad does not need, and those it takes unless they are None."""
+
+
+def least_squares(fun: Function, x0: Any, **given: Any) -> Any:
     """`scipy.optimize.least_squares` of traced values; the Jacobian is exact, and `jac` is ignored."""
     from fungrad.scipy import optimize
 
-    steering = {"x_scale": x_scale, "tr_solver": tr_solver, "tr_options": tr_options}
-    steering |= {"max_nfev": max_nfev, "callback": callback}
-    given = {name: x for name, x in steering.items() if x is not None}
-    return optimize.least_squares(
-        fun,
-        x0,
-        None,
-        bounds,
-        method,
-        args=args,
-        kwargs=kwargs,
-        ftol=ftol,
-        xtol=xtol,
-        gtol=gtol,
-        loss=loss,
-        f_scale=f_scale,
-        verbose=verbose,
-        **given,
-    )
+    absent = {name for name in _STEERING & given.keys() if given[name] is None}
+    settings = {name: x for name, x in given.items() if name not in absent | _IGNORED}
+    return optimize.least_squares(fun, x0, None, **settings)
 
 
 def leastsq(
     func: Function,
     x0: Any,
-    args: Any = (),
-    Dfun: Any = None,
-    full_output: Any = False,
-    col_deriv: Any = False,
-    ftol: float = 1.49012e-8,
-    xtol: float = 1.49012e-8,
-    gtol: float = 0.0,
-    maxfev: int = 0,
-    epsfcn: Any = None,
-    factor: float = 100,
-    diag: Any = None,
+    args: Any,
+    full_output: Any,
+    ftol: float,
+    xtol: float,
+    gtol: float,
+    maxfev: int,
 ) -> Any:
     """`scipy.optimize.leastsq` of traced values; a given Jacobian is not needed."""
     from fungrad.scipy import optimize
@@ -187,17 +104,14 @@ def curve_fit(
     f: Function,
     xdata: Any,
     ydata: Any,
-    p0: Any = None,
-    sigma: Any = None,
-    absolute_sigma: bool = False,
-    check_finite: bool | None = None,
-    bounds: Any = (-np.inf, np.inf),
-    method: str | None = None,
-    jac: Any = None,
-    *,
-    full_output: bool = False,
-    nan_policy: str | None = None,
-    **kwargs: Any,
+    p0: Any,
+    sigma: Any,
+    absolute_sigma: bool,
+    bounds: Any,
+    method: str | None,
+    full_output: bool,
+    nan_policy: str | None,
+    kwargs: dict[str, Any],
 ) -> Any:
     """`scipy.optimize.curve_fit` of traced values; the Jacobian is exact, and `jac` is ignored."""
     from fungrad.scipy import optimize
