@@ -3,7 +3,7 @@
 A block is for the thread or task that enters it. The environment variables FUNGRAD_DISABLE_JIT, FUNGRAD_DEBUG_NANS,
 FUNGRAD_DEBUG_INFS, FUNGRAD_LOG_COMPILES, FUNGRAD_EXPLAIN_CACHE_MISSES, FUNGRAD_STRICT_CONVERSIONS,
 FUNGRAD_STRICT_DEPENDENCE, FUNGRAD_DEBUG_KEY_REUSE and FUNGRAD_INEXACT_ALGEBRA, set to 1, switch settings of the process on.
-FUNGRAD_READING, FUNGRAD_THREEFRY_PARTITIONABLE and FUNGRAD_ENABLE_X64, set to 0, switch theirs off. FUNGRAD_DEFAULT_DEVICE is the name of a
+FUNGRAD_READING, FUNGRAD_THREEFRY_PARTITIONABLE, FUNGRAD_ENABLE_X64 and FUNGRAD_GPU_GRAPHS, set to 0, switch theirs off. FUNGRAD_DEFAULT_DEVICE is the name of a
 device (`fungrad.device`).
 
 FUNGRAD_COMPILE says when kernels are compiled (docs/compiler.md): `background`, once a program has run a few times, which is the default;
@@ -72,6 +72,7 @@ _FIELDS = {
     "enable_x64": "enable_x64",
     "out_of_bounds": "out_of_bounds",
     "failures": "failures",
+    "gpu_graphs": "gpu_graphs",
     "default_device": "default_device",
 }
 

@@ -88,7 +88,7 @@ def exceptions_of_the_package():
 SIGNALS = {
     "Again", "Assigns", "Dependent", "Elsewhere", "ElsewhereError", "GivenUp", "Grows", "Keeps", "Looks", "NeedsTracing",
     "NotAtFirst", "NotConstant", "NotForAll", "NotKept", "NotRecorded", "NotScalar", "NotToBeCached", "NotYet", "Rebinds", "Refused", "Rerun", "Shorter", "Switch",
-    "TooDense", "Uneven", "Unfit", "Unprintable", "Unreadable", "Unspeakable", "Unsupported", "WritesTo", "_Mismatch", "_NaNAtStart", "_Unknown",
+    "TooDense", "Uncaptured", "Uneven", "Unfit", "Unprintable", "Unreadable", "Unspeakable", "Unsupported", "WritesTo", "_Mismatch", "_NaNAtStart", "_Unknown",
 }  # fmt: skip
 """Raised and caught inside of fungrad."""
 NEVER_RAISED = {"InconclusiveDimensionOperation", "TypePromotionError"}

@@ -500,7 +500,7 @@ def test_config():
             AttributeError,
             "fungrad.config has no 'nothing'; it has disable_jit, debug_nans, debug_infs, log_compiles, "
             "explain_cache_misses, strict_conversions, strict_dependence, reading, debug_key_reuse, threefry_partitionable, "
-            "inexact_algebra, memory_limit, promotion, enable_x64, out_of_bounds, failures, default_device",
+            "inexact_algebra, memory_limit, promotion, enable_x64, out_of_bounds, failures, gpu_graphs, default_device",
         ),
         (
             lambda: config.update("debug_nans", 1),

@@ -33,10 +33,12 @@ def run_source(
     xp: ModuleType,
     rounds: Callable[..., Iterable[Any]] = rounds,
     calls: bool = True,
+    moved: dict[int, tuple[Any, Any]] | None = None,
 ) -> Callable[..., list[Any]]:
     """Return the function that `source` defines, for arrays of the library `xp`.
 
     Its loops go over what `rounds` gives. With `calls` it has NumPy call where it would warn, to warn of the user's lines.
+    Constants that are on the device already are `moved`, by their identity on the host.
     """
     origins = Origins()
     bindings = {
@@ -46,12 +48,13 @@ def run_source(
         ORIGINS: origins,
         **source.bindings,
     }
+    moved = {} if moved is None else moved
     if not target_of(xp).takes_scalars:
-        bindings |= {
-            name: xp.asarray(np.asarray(value, order="C"))
-            for name, value in source.bindings.items()
-            if isinstance(value, (np.ndarray, np.generic))
-        }
+        for name, value in source.bindings.items():
+            if isinstance(value, (np.ndarray, np.generic)):
+                if id(value) not in moved:
+                    moved[id(value)] = value, xp.asarray(np.asarray(value, order="C"))
+                bindings[name] = moved[id(value)][1]
     name_of_file = _file(source)
     for name, text, recorded in source.functions:
         bindings[name] = _defined(text, name_of_file, bindings)
@@ -80,8 +83,13 @@ def run_source(
 
     if source.checking is not None:
         from fungrad.compile.targets.device import entered
+        from fungrad.compile.targets.graph import Graph
 
-        return entered(xp, run, run_source(source.checking, xp, rounds, calls))
+        def bind(other: PythonSource) -> Callable[..., list[Any]]:
+            return run_source(other, xp, rounds, calls, moved)
+
+        graph = source.recording and Graph(xp, source.recording, bind, run)
+        return entered(xp, run, bind(source.checking), graph)
     return run_with_calls if calls and origins.indirect and target_of(xp).warns else run
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -11,22 +11,31 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fungrad.compile.emit.cuda_form import CudaText
+from fungrad.compile.emit.python import PythonSource, python_source
 from fungrad.compile.flow import runs_python
 from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.plan import Plan, plan_of, views_of
 from fungrad.compile.steps import (
+    Assign,
+    Branch,
     Call,
     Control,
+    Copy,
+    Empty,
     Free,
     Into,
+    Loop,
     Operand,
+    Run,
     Schedule,
     Step,
+    While,
     filled_by,
     line,
     read_by,
 )
 from fungrad.compile.targets import device
+from fungrad.compile.targets.graph import LEAST, MOST, Recorder, Recording
 from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType
 
@@ -128,13 +137,17 @@ def _given(step: Call, number: int, steps: Schedule, scratch: int) -> list[int]:
 
 
 def placed(
-    xp: ModuleType, steps: Schedule, kernels: Sequence[Fused], launched: Sequence[device.Launched]
+    xp: ModuleType,
+    steps: Schedule,
+    kernels: Sequence[Fused],
+    launched: Sequence[device.Launched],
+    plan: Plan,
+    blocks_of: Callable[..., Any] = device.blocks_of,
 ) -> Schedule:
     """Return a schedule whose kernels write to the places of a plan, and check no more than they must.
 
     Its arguments lie in C order on the device at hand. What other functions compute is checked.
     """
-    plan = plan_for(steps, [x.text for x in launched], kernels)
     types = [*steps.types, *[ArrayType((x,), np.dtype(np.uint8)) for x in _scratch(steps, plan)]]
     by_kernel = dict(zip(kernels, launched, strict=True))
     sure = {*steps.inputs, *steps.constants}
@@ -143,7 +156,7 @@ def placed(
     arrays = device.arrays_of(plan, shown, types)
     held = plan.places.keys() | shown.keys()
     if arrays:
-        blocks = _Called(device.blocks_of(xp, plan, arrays))
+        blocks = _Called(blocks_of(xp, plan, arrays))
         new.append(Call(blocks, (), tuple([x.register for x in arrays]), None))
     for number, step in enumerate(steps.steps):
         if isinstance(step, Free):
@@ -177,3 +190,67 @@ def _scratch(steps: Schedule, plan: Plan) -> list[int]:
     """Return the bytes of the scratch memory of each step."""
     sizes = [plan.places.get(len(steps.types) + k) for k in range(len(steps.steps))]
     return [0 if place is None else place.size for place in sizes]
+
+
+def recording_of(
+    xp: ModuleType,
+    steps: Schedule,
+    kernels: Sequence[Fused],
+    launched: Sequence[device.Launched],
+    plan: Plan,
+) -> Recording | None:
+    """Return a program for capture as a graph; None if it is no graph, or gains nothing as one."""
+    count = _captured(steps)
+    if count is None or not LEAST <= count <= MOST:
+        return None
+    shown = views_of(steps, plan)
+    read = {v for step in steps.steps if not _is_placed(step, shown) for v in read_by(step)}
+    read.update([x.register for x in steps.results if x.copied])
+    kept = {shown[v][0] if v in shown else v for v in read} & plan.places.keys()
+    plan = plan.with_kept(kept)
+    returned = [shown.get(x.register, (x.register,))[0] for x in steps.results]
+    copied = [
+        k
+        for k, (root, result) in enumerate(zip(returned, steps.results, strict=True))
+        if result.copied or root not in plan.places or plan.places[root].block == "arena"
+    ]
+    read.update(returned)
+    staged = [k for k, v in enumerate(steps.inputs) if v in read]
+
+    def source(recorder: Recorder) -> PythonSource:
+        noted = [x.recorded(recorder.launch) for x in launched]
+        return python_source(placed(xp, steps, kernels, noted, plan, recorder.blocks))
+
+    return Recording(count, staged, copied, source)
+
+
+def _is_placed(step: Step, shown: Container[int]) -> bool:
+    """Whether a step is a launch, or a view that is made with the array that it shows."""
+    if not isinstance(step, Call):
+        return False
+    return isinstance(step.primitive, Fused) or bool(step.results and step.results[0] in shown)
+
+
+def _captured(steps: Schedule) -> int | None:
+    """Return how many launches and calls a graph has of a schedule; None if it cannot be captured.
+
+    A graph decides nothing, runs no Python, and uses no memory that a function keeps from call to call.
+    """
+    count = 0
+    for step in steps.steps:
+        match step:
+            case Free() | Empty():
+                pass
+            case Loop() | Run():
+                if (inner := _captured(step.body)) is None:
+                    return None
+                count += inner * (step.rows.rounds if isinstance(step, Loop) else 1)
+            case Branch() | While():
+                return None
+            case Copy():
+                count += 1
+            case Call() | Into() | Assign():
+                if runs_python(step.primitive) or not step.primitive.replayable:
+                    return None
+                count += not (isinstance(step, Call) and step.primitive.view and not step.copied)
+    return count

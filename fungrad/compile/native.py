@@ -90,10 +90,13 @@ def _device() -> ModuleType:
 
 def _on_device(xp: ModuleType, steps: Schedule, kernels: Sequence[Fused]) -> PythonSource:
     """Return the source that launches kernels at the places of a plan, and for other arguments without."""
-    from fungrad.compile.launches import placed
+    from fungrad.compile.launches import placed, plan_for, recording_of
 
     launched = _device().compile_kernels(xp, [x.kernel for x in kernels])
     for fused, kernel in zip(kernels, launched, strict=True):
         fused.compiled(kernel.allocating())
     checking = python_source(steps)
-    return python_source(placed(xp, steps, kernels, launched))._replace(checking=checking)
+    plan = plan_for(steps, [x.text for x in launched], kernels)
+    given = xp, steps, kernels, launched, plan
+    source = python_source(placed(*given))
+    return source._replace(checking=checking, recording=recording_of(*given))

@@ -6,7 +6,7 @@ fills them: their kernels take longer than an allocation, and a result would kee
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -75,6 +75,16 @@ class Plan:
                 if place.meets(other):
                     raise ExprError(f"r{v} and r{w} share bytes of the {place.block}")
         return self
+
+    def with_kept(self, registers: Iterable[int]) -> Plan:
+        """Return the plan with these results in the arena, where they share bytes with nothing."""
+        places, arena = dict(self.places), self.arena
+        last = max([place.last for place in places.values()], default=0)
+        for v in registers:
+            if places[v].block == "results":
+                places[v] = Place("arena", arena, places[v].size, 0, last)
+                arena = places[v].end
+        return Plan(places, arena, self.results)
 
 
 class View(NamedTuple):

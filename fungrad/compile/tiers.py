@@ -158,8 +158,7 @@ class Tier:
     ) -> Function:
         """Return the function for callers, made of NumPy's version; its loops go over `self.rounds`.
 
-        `blocks` does so a block of rows at a time, and is run in its place until kernels are there, or always if there are none. `evaluate`
-        needs not to be compiled, and is run at the first calls.
+        `blocks` computes a block of rows at a time, in its place until kernels are there, or for good if there are none. `evaluate` is run at first.
         """
         self.blocks = blocks
 
@@ -276,7 +275,8 @@ class Tier:
     def decision(self) -> str:
         """The decision about kernels, with its reason."""
         if self.make is None:
-            return "it has kernels" if self.native is not None else "there are no kernels for it"
+            remark = getattr(self.native and self.native.function, "remark", str)
+            return f"it has kernels{remark()}" if self.native else "there are no kernels for it"
         if compilation.get() == "off":
             return "it gets no kernels: FUNGRAD_COMPILE is off"
         if self._asked is BACKGROUND.process:

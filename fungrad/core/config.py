@@ -123,6 +123,9 @@ class Settings:
     default_device: Any = None
     """Target of `device_put` for values on no device; None for the CPU."""
 
+    gpu_graphs: bool = True
+    """Whether jitted programs on a GPU are launched as one CUDA graph from their third call on."""
+
     profiled: bool = False
     """Whether a profile observes running programs: see `core/observing.py`."""
 
@@ -180,6 +183,7 @@ process_settings = Settings(
     threefry_partitionable=_environment("THREEFRY_PARTITIONABLE", True),
     inexact_algebra=_environment("INEXACT_ALGEBRA"),
     enable_x64=_environment("ENABLE_X64", True),
+    gpu_graphs=_environment("GPU_GRAPHS", True),
     default_device=os.environ.get("FUNGRAD_DEFAULT_DEVICE") or None,
 )
 """The settings outside of all `with` blocks: the only mutable object here that threads share."""

@@ -38,9 +38,8 @@ def infer(primitive: Primitive, types: tuple[ArrayType, ...]) -> tuple[ArrayType
 class Primitive(InternedValue):
     """An operation the transforms know. Subclasses are declared with `@primitive`.
 
-    Fields hold what is static (axes, shapes, modes) and must be hashable. Operands are arrays, in the order of the call.
-    Rules run on tracers: they compute with other primitives and with operators, and never look at a value. One that a primitive
-    does not define raises `MissingRuleError` when used.
+    Fields are static (axes, shapes, modes) and hashable. Operands are arrays, in the order of the call. Rules run on tracers: they compute
+    with other primitives and with operators, and never look at a value. One that a primitive does not define raises `MissingRuleError` when used.
     """
 
     name: str
@@ -88,6 +87,9 @@ class Primitive(InternedValue):
     spelled_on_device: ClassVar[bool] = True
     """Whether `expression` computes on CuPy arrays as `impl` does."""
 
+    replayable: ClassVar[bool] = True
+    """Whether a graph of CUDA's may replay it: its function keeps no memory of a device between calls."""
+
     native: ClassVar[Any] = None
     """A function of NumPy arrays alone for the results, which compiled code calls in place of `impl`."""
 
@@ -111,8 +113,7 @@ class Primitive(InternedValue):
 
     def __init_subclass__(cls) -> None:
         """Give the class its name in snake case."""
-        # The fields of primitives that are not fungrad's may hold anything.
-        cls.remembered = cls.remembered and cls.__module__.startswith("fungrad.")
+        cls.remembered &= cls.__module__.startswith("fungrad.")  # others' fields may hold anything
         if not cls.remembered and cls.infer is infer:
             cls.infer = infer.__wrapped__
         if "name" not in cls.__dict__ and "name" not in annotated(cls):
@@ -194,9 +195,8 @@ class Primitive(InternedValue):
     ) -> Sequence[Sequence[Any]] | None:
         """Return the Taylor coefficients of the results up to `order`; None to get them from `push`.
 
-        `paths` are those of the operands: all coefficients (None is zero), or that of order 0 alone of
-        those that rest. The same goes for what is returned. In a `rerun` nothing has an effect: there was
-        a first run.
+        `paths` are those of the operands: all coefficients (None is zero), or that of order 0 alone of those that rest.
+        The same goes for what is returned. In a `rerun` nothing has an effect: there was a first run.
         """
         return None
 

@@ -48,6 +48,7 @@ class FFT(AlongAxes):
 
     name = "fft"
     linear = (0,)
+    replayable = False  # cuFFT's plans have memory of their own
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         _check(self, x, "fc", *self.axes)
@@ -84,6 +85,7 @@ class RealFFT(AlongAxes):
 
     name = "rfft"
     linear = (0,)
+    replayable = False  # cuFFT's plans have memory of their own
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         _check(self, x, "f", self.axis)
@@ -116,6 +118,7 @@ class InverseRealFFT(AlongAxes):
 
     name = "irfft"
     linear = (0,)
+    replayable = False  # cuFFT's plans have memory of their own
 
     def abstract_eval(self, x: ArrayType) -> ArrayType:
         _check(self, x, "c", self.axis)

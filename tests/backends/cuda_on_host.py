@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
+import types
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -128,7 +129,16 @@ class RawKernel:
         (blocks,), (threads,) = grid, block
         if not 0 < threads <= 1024 or not 0 < blocks < 2**31:
             raise ValueError(f"a launch of {blocks} blocks of {threads} threads")
-        addresses = [x.data.ptr for x in args]
+        self.launch(blocks, threads, [x.data.ptr for x in args])
+
+    @property
+    def kernel(self) -> Any:
+        """The function with its address, as CUDA's driver has it."""
+        address = ctypes.cast(self._function, ctypes.c_void_p).value
+        return types.SimpleNamespace(ptr=address)
+
+    def launch(self, blocks: int, threads: int, addresses: Sequence[int]) -> None:
+        """Run it at once, on memory at these addresses."""
         with _ONE_AT_A_TIME:  # where threads are is in static memory
             self._function(blocks, threads, (ctypes.c_void_p * len(addresses))(*addresses))
 

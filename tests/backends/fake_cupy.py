@@ -7,6 +7,7 @@ array implicitly, and lacks the functions that CuPy lacks. Code that dispatches 
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import operator
@@ -63,9 +64,23 @@ def lifted(function: Any) -> Any:
             raise TypeError(f"{function.__name__}() got an unexpected keyword argument {given}")
         if kwargs.get("shape") == ():
             del kwargs["shape"]  # CuPy overlooks it
-        return wrap(function(*map(unwrap, args), **{k: unwrap(v) for k, v in kwargs.items()}))
+        return run(function, *args, **kwargs)
 
     return call
+
+
+def run(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Compute on the device: all that this module computes comes here."""
+    return wrap(function(*map(unwrap, args), **{k: unwrap(v) for k, v in kwargs.items()}))
+
+
+def wait(what: str) -> None:
+    """Have the host wait for the device, which a capture of a graph refuses (`graph_on_host.py`)."""
+
+
+def empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """Return memory of the device."""
+    return np.empty(shape, dtype)
 
 
 _OF_ARRAYS = frozenset([np.broadcast_to, np.where, np.take_along_axis, np.argsort])
@@ -90,9 +105,9 @@ class ndarray:
     ) -> None:
         if memptr is not None:
             assert isinstance(array, tuple)
-            self._array = np.ndarray(array, dtype, memptr.block, memptr.offset, strides)
+            self._array = memptr.array(array, np.dtype(dtype), strides)
         else:
-            self._array = np.empty(array, dtype) if isinstance(array, tuple) else array
+            self._array = empty(array, dtype) if isinstance(array, tuple) else array
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise TypeError("Implicit conversion to a NumPy array is not allowed. Use .get().")
@@ -107,11 +122,14 @@ class ndarray:
 
     def get(self) -> np.ndarray:
         """Copy to the host."""
+        wait("get")
         return self._array.copy()
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._array, name)
-        return lifted(value) if callable(value) else wrap(value)
+        if callable(value):
+            return functools.partial(lifted(getattr(np.ndarray, name)), self)
+        return wrap(value)
 
     @property
     def real(self) -> Any:
@@ -135,54 +153,79 @@ class ndarray:
 
     @property
     def data(self) -> Any:
-        return types.SimpleNamespace(ptr=self._array.ctypes.data, device_id=0)
+        return MemoryPointer(self._array)
 
     def __getitem__(self, key: Any) -> Any:
-        key = unwrap(key)
-        found = self._array[key]
-        if isinstance(found, np.generic):  # CuPy gives a view of the element
-            found = self._array[(*key, ...) if isinstance(key, tuple) else (key, ...)]
-        return wrap(found)
+        return run(_element, self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._array[unwrap(key)] = unwrap(value)
+        run(np.ndarray.__setitem__, self, key, value)
 
     def __iadd__(self, other: Any) -> ndarray:
-        self._array += unwrap(other)  # CuPy adds in place, too
+        run(np.ndarray.__iadd__, self, other)  # CuPy adds in place, too
         return self
 
     def __iand__(self, other: Any) -> ndarray:
-        self._array &= unwrap(other)
+        run(np.ndarray.__iand__, self, other)
         return self
 
     def __len__(self) -> int:
         return len(self._array)
 
     def __bool__(self) -> bool:
+        wait("bool")
         return bool(self._array)
 
     def __float__(self) -> float:
+        wait("float")
         return float(self._array)
 
     def __int__(self) -> int:
+        wait("int")
         return int(self._array)
 
     def __index__(self) -> int:
+        wait("index")
         return operator.index(self._array)
 
     def __repr__(self) -> str:
         return repr(self._array)
 
 
-class MemoryPointer:
-    """A place in memory of the device."""
+def _element(x: np.ndarray, key: Any) -> Any:
+    found = x[key]
+    if isinstance(found, np.generic):  # CuPy gives a view of the element
+        found = x[(*key, ...) if isinstance(key, tuple) else (key, ...)]
+    return found
 
-    def __init__(self, block: np.ndarray, offset: int = 0) -> None:
-        self.block = block
+
+class MemoryPointer:
+    """A place in memory of the device, so many bytes from where an array begins."""
+
+    device_id = 0
+
+    def __init__(self, given: np.ndarray, offset: int = 0) -> None:
+        self.given = given
         self.offset = offset
 
+    def array(self, shape: tuple[int, ...], dtype: Any, strides: Any) -> np.ndarray:
+        """Return an array that begins here."""
+        place = types.SimpleNamespace(given=self.given)
+        place.__array_interface__ = {
+            "data": (self.ptr, False), "shape": shape, "strides": strides, "typestr": f"V{dtype.itemsize}", "version": 3,
+        }  # fmt: skip
+        return np.asarray(place).view(dtype)
+
+    @property
+    def ptr(self) -> int:
+        """The address."""
+        return self.given.ctypes.data + self.offset
+
     def __add__(self, bytes_: int) -> MemoryPointer:
-        return MemoryPointer(self.block, self.offset + bytes_)
+        return MemoryPointer(self.given, self.offset + bytes_)
+
+    def __sub__(self, bytes_: int) -> MemoryPointer:
+        return self + -bytes_
 
 
 def alloc(size: int) -> MemoryPointer:
@@ -192,10 +235,7 @@ def alloc(size: int) -> MemoryPointer:
 
 
 def _operator(name: str) -> Any:
-    def method(self: ndarray, *others: Any) -> Any:
-        return wrap(getattr(self._array, name)(*map(unwrap, others)))
-
-    return method
+    return lambda self, *others: run(getattr(np.ndarray, name), self, *others)
 
 
 for _name in [
@@ -265,7 +305,9 @@ def make_stand_in() -> types.ModuleType:
     module.ndarray = ndarray  # type: ignore[attr-defined]
 
     def asarray(x: Any, dtype: Any = None, **_: Any) -> ndarray:
-        return ndarray(np.array(bare(x), dtype, copy=None))
+        if isinstance(x, ndarray):
+            return run(lambda y: np.array(y, dtype, copy=None), x)
+        return array(x, dtype)
 
     def __getattr__(name: str) -> Any:
         if name in NOT_IN_CUPY:
@@ -286,7 +328,10 @@ def make_stand_in() -> types.ModuleType:
         return lifted(value) if callable(value) else value
 
     def array(x: Any, dtype: Any = None, **_: Any) -> ndarray:
-        return ndarray(np.array(bare(x), dtype))
+        if isinstance(x, ndarray):
+            return run(lambda y: np.array(y, dtype), x)
+        wait(f"a copy of {type(x)} from the host")
+        return wrap(np.array(bare(x), dtype))
 
     module.asarray = asarray  # type: ignore[attr-defined]
     module.asnumpy = lambda x: unwrap(x) if isinstance(x, ndarray) else x  # type: ignore[attr-defined]
@@ -314,12 +359,17 @@ class Linalg:
             raise AttributeError(f"cupy.linalg.{name} is not used on stacks of matrices")
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            found = getattr(np.linalg, name)(
-                *map(unwrap, args), **{k: unwrap(v) for k, v in kwargs.items()}
-            )
-            return wrap(tuple(found) if isinstance(found, tuple) else found)
+            return run(_plain_tuples(getattr(np.linalg, name)), *args, **kwargs)
 
         return call
+
+
+def _plain_tuples(function: Any) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        found = function(*args, **kwargs)
+        return tuple(found) if isinstance(found, tuple) else found
+
+    return call
 
 
 LINALG = Linalg()

@@ -62,6 +62,8 @@ class PythonSource(NamedTuple):
         Whether only kernels are called. They record floating-point errors themselves, so NumPy's need not be watched.
     checking
         For a program on a device, the source that takes arguments in any memory order, and asks for each.
+    recording
+        How it is captured as a graph, if it can be (`targets/graph.py`).
     """
 
     functions: tuple[Definition, ...]
@@ -69,6 +71,7 @@ class PythonSource(NamedTuple):
     loops: bool = False
     kernels_only: bool = False
     checking: PythonSource | None = None
+    recording: Any = None
 
     @property
     def text(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import ModuleType
@@ -75,6 +76,12 @@ class Launched:
             (module.get_function(name), (blocks,), (threads,))
             for name, blocks, threads in text.launches
         ]
+
+    def recorded(self, launch: Callable[[Any], Any]) -> Launched:
+        """Return the kernel with other functions that launch it, made of its own ones."""
+        made = copy.copy(self)
+        made._launches = [(launch(function), *sizes) for function, *sizes in self._launches]
+        return made
 
     def _run(self) -> Callable[[tuple[Any, ...]], None]:
         """Return the function that launches it on operands, outputs and scratch memory."""
@@ -190,19 +197,22 @@ Function: TypeAlias = Callable[..., list[Any]]
 """Signature of a program."""
 
 
-def entered(xp: ModuleType, planned: Function, checking: Function) -> Function:
+def entered(xp: ModuleType, planned: Function, checking: Function, graph: Any = None) -> Function:
     """Return the function that runs a program with a plan where its arguments fit, else one that checks.
+
+    If there is a `graph`, it is run in place of the former.
 
     The program's constants are on the device at hand now.
     """
     fits, current = fitting(xp), xp.cuda.runtime.getDevice
-    home = current()
+    home, chosen = current(), graph or planned
 
     def run(*arguments: Any) -> list[Any]:
         here = current()
         fit = here == home and fits(arguments, here)
-        return planned(*arguments) if fit else checking(*arguments)
+        return chosen(*arguments) if fit else checking(*arguments)
 
+    run.remark = graph.remark if graph else str  # type: ignore[attr-defined]
     return run
 
 
