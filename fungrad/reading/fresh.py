@@ -12,6 +12,7 @@ import numpy as np
 
 from fungrad.core.nesting import evaluated_now
 from fungrad.core.tracer import Tracer, innermost_trace
+from fungrad.reading.libraries import is_left_alone
 from fungrad.reading.special import is_users
 
 __all__ = ["filled"]
@@ -73,7 +74,7 @@ def _inside(x: Any, trace: Any, attributes: Collection[str] | None = None) -> An
             parts = [*x]
             _replace(parts, range(len(parts)), trace, _HELD + 1)  # by the tuple, too
             x = tuple(parts) if kind is tuple else kind._make(parts)
-    elif is_users(kind) or kind is types.SimpleNamespace:
+    elif _is_read(kind) or kind is types.SimpleNamespace:
         inside = getattr(x, "__dict__", None)
         if type(inside) is dict:
             names = inside if attributes is None else [x for x in attributes if x in inside]
@@ -91,6 +92,11 @@ def _replace(container: Any, keys: Iterable[Any], trace: Any, most: int | None =
         new = _array(each, trace) if type(each) is np.ndarray else _inside(each, trace)
         if new is not each:
             container[key] = new
+
+
+def _is_read(kind: type) -> bool:
+    """Whether methods of a class, which may write to arrays in attributes, are read."""
+    return is_users(kind) and not is_left_alone(kind.__module__, "")
 
 
 def _is_called_back(trace: Any) -> bool:
