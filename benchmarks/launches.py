@@ -13,21 +13,24 @@ from benchmarks.native import arrays, elementwise, learning, science
 from benchmarks.workloads.native import program
 from fungrad import lax
 
+MODULES = (elementwise, learning, science, arrays)
 
-def counts(row: Any) -> tuple[int, int, int, int]:
-    """Return launches and other steps of a row, and bytes of its arena and of its small results."""
+
+def counts(row: Any) -> tuple[int, int, int | str, int, int]:
+    """Return launches, other steps and nodes of a row, and bytes of its arena and of its small results."""
     function = fungrad.jit(program(row, fungrad, fnp, lax))
     launches = function.lower(*row.args()).launches
     others = sum(isinstance(x, str) for x in launches.entries)
     plan = launches.plan
-    return len(launches.entries) - others, others, plan.arena, plan.results
+    nodes = "no graph" if launches.nodes is None else launches.nodes
+    return len(launches.entries) - others, others, nodes, plan.arena, plan.results
 
 
 def main() -> None:
     """Print the table."""
-    print("| row | launches | other steps | arena, bytes | small results, bytes |")
-    print("| --- | --- | --- | --- | --- |")
-    for module in (elementwise, learning, science, arrays):
+    print("| row | launches | other steps | nodes | arena, bytes | small results, bytes |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for module in MODULES:
         for row in module.ROWS:
             print(f"| {row.name} | {' | '.join(map(str, counts(row)))} |", flush=True)
 

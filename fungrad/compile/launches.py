@@ -64,11 +64,14 @@ class Launches:
         The places of arrays that kernels make.
     text
         The kernels, as CUDA's C.
+    nodes
+        How many launches and calls it has as a CUDA graph, copies of arguments and results included; None if it is none.
     """
 
     entries: tuple[Launch | str, ...]
     plan: Plan
     text: str
+    nodes: int | None
 
     def __repr__(self) -> str:
         """Show one entry per line."""
@@ -120,14 +123,20 @@ def launches_of(steps: Schedule, kernels: Sequence[Fused]) -> Launches:
     plan = plan_for(steps, texts, kernels)
     by_kernel = dict(zip(kernels, texts, strict=True))
     entries: list[Launch | str] = []
+    fused: list[Fused] = []
     for number, step in enumerate(steps.steps):
         if isinstance(step, Call) and isinstance(step.primitive, Fused):
+            fused.append(step.primitive)
             given = _given(step, number, steps, by_kernel[step.primitive].scratch)
             arrays = tuple([str(plan.places.get(v, f"r{v}")) for v in given])
             entries += [Launch(*launch, arrays) for launch in by_kernel[step.primitive].launches]
         elif not isinstance(step, Free):
             entries.append(line(step))
-    return Launches(tuple(entries), plan, text)
+    graph = recording_of(None, steps, kernels, (), plan)
+    nodes = graph and graph.calls + len(graph.staged) + len(graph.copied)
+    if nodes:  # a kernel in parts has two
+        nodes += sum(len(by_kernel[x].launches) - 1 for x in fused)
+    return Launches(tuple(entries), plan, text, nodes)
 
 
 def _given(step: Call, number: int, steps: Schedule, scratch: int) -> list[int]:
@@ -193,7 +202,7 @@ def _scratch(steps: Schedule, plan: Plan) -> list[int]:
 
 
 def recording_of(
-    xp: ModuleType,
+    xp: Any,
     steps: Schedule,
     kernels: Sequence[Fused],
     launched: Sequence[device.Launched],

@@ -3,12 +3,14 @@
 import os
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import fungrad as fg
 import fungrad.numpy as fnp
+from benchmarks import launches
 from fungrad import lax
 from fungrad.compile.native import schedule_with_kernels
 from fungrad.compile.peak import peak
@@ -340,3 +342,18 @@ def test_views_of_places_are_no_calls(cupy, monkeypatch):
             np.testing.assert_allclose(x.get(), y, rtol=1e-13)
             x[...] = 0  # the next call has arrays of its own
     assert not called
+
+
+COUNTS = Path(__file__).parents[2] / "benchmarks/results/2026-11-30-gpu-graphs.md"
+
+
+def test_rows_have_no_more_launches_and_nodes_than_before():
+    """Launches, other steps and nodes of a graph, as the page has them; `python -m benchmarks.launches` prints it."""
+    lines = [x.strip("| \n").split(" | ") for x in COUNTS.read_text("utf-8").splitlines()]
+    known = {name: counted for name, *counted in lines if counted}
+    rows = [row for module in launches.MODULES for row in module.ROWS]
+    assert known.keys() >= {row.name for row in rows}
+    for row in rows:
+        counted = launches.counts(row)
+        for now, before in zip(counted[:3], known[row.name], strict=False):
+            assert str(now) == before or int(now) < int(before), (row.name, counted)
