@@ -17,6 +17,7 @@ from typing import NamedTuple
 from fungrad.compile.passes.accumulate import accumulate
 from fungrad.compile.passes.dead_code import without_dead_code
 from fungrad.compile.passes.lowered import lowered
+from fungrad.compile.passes.multiplied import multiplied
 from fungrad.compile.passes.share import share
 from fungrad.compile.schedule import schedule
 from fungrad.compile.steps import Schedule
@@ -187,6 +188,7 @@ _ALL = frozenset(Way)
 _MESSAGES, _KERNELS, _DEVICE, _ROUTINE, _BLOCK = [frozenset([x]) for x in [*Way][1:]]
 
 PASSES = (
+    Pass("multiply", multiplied),
     Pass("share", share),
     Pass("dead code", without_dead_code),
     Pass("accumulate", accumulate),

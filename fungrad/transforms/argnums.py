@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from fungrad.core import tree
 from fungrad.core.annotations import signature
+from fungrad.transforms.argument_errors import not_hashable
 from fungrad.transforms.arguments import name_of
 
 
@@ -115,6 +118,27 @@ def with_static(
         else:
             kwargs[where] = value
     return args, kwargs
+
+
+@functools.lru_cache
+def positions_of(argnums: tuple[int, ...], n: int) -> tuple[list[int], list[int], Any]:
+    """Return the positions of some of `n` arguments, of the others, and the structure of these as leaves."""
+    some = sorted({i % n for i in argnums if -n <= i < n})
+    rest = [i for i in range(n) if i not in some]
+    return some, rest, tree.flatten((0.0,) * len(rest))[1]
+
+
+def keyed(static: Sequence[tuple[int | str, Any]], label: str) -> tuple[Any, ...]:
+    """Return a key of static arguments."""
+    found = []
+    for where, value in static:
+        try:
+            hash(value)
+        except TypeError:
+            raise not_hashable(where, value, label) from None
+        # 1, 1.0 and True are equal but not the same argument, nor are 0.0 and -0.0.
+        found.append((where, exactly(value), weakly(value)))
+    return tuple(found)
 
 
 def exactly(value: Any) -> Any:

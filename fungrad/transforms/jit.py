@@ -25,8 +25,8 @@ from fungrad.core.state import put_back
 from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.core.transformed import Portable, resemble
 from fungrad.core.types import PYTHON_SCALARS, native_type, quick_type, type_of
-from fungrad.transforms.argnums import chosen_arguments, exactly, parameters_of, weakly
-from fungrad.transforms.argument_errors import no_type, not_hashable
+from fungrad.transforms.argnums import chosen_arguments, keyed, parameters_of, positions_of
+from fungrad.transforms.argument_errors import no_type
 from fungrad.transforms.arguments import ARRAYS, as_operands, check_callable, name_of
 from fungrad.transforms.donation import donated_leaves
 from fungrad.transforms.dtypes import narrowed_types
@@ -82,10 +82,11 @@ class Jitted(Portable):
         before = contextvars.copy_context()
         try:
             chosen, entry, library = settings.get(), None, None
-            if chosen.direct and not (kwargs or self._some_static or open_axes()):
+            if chosen.direct and not (kwargs or open_axes()):
                 types: list[Any] = []
                 leaves: Any = []
-                for x in args:
+                some, shape = self._plain(args) if self._some_static else (args, None)
+                for x in some:
                     kind = type(x)
                     if chosen.narrow and (kind is not np.ndarray or x.itemsize > 4):
                         break  # it may have 64 bits
@@ -96,13 +97,13 @@ class Jitted(Portable):
                     elif kind is float:
                         types.append(FLOAT)
                         x = np.float64(x)
-                    elif library or (library := device_library(args)):
+                    elif library or (library := device_library(some)):
                         types.append(native_type(x.shape, x.dtype))
                     else:
                         break
                     leaves.append(x)
                 else:
-                    key = tuple(types)
+                    key: Any = tuple(types) if shape is None else (tuple(types), shape)
                     entry = self.programs.get((key, on, ()) if (on := chosen.programs) else key)
             if entry is None or entry.layouts is not None:
                 if chosen.jit_disabled:
@@ -118,6 +119,12 @@ class Jitted(Portable):
             if (cause := put_in_order(before, error)) is not None:
                 raise cause from None
             raise
+
+    def _plain(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
+        """Return the arguments that are not static, and the key of these as leaves."""
+        static, some, _ = self._split(args, {})
+        structure = positions_of(self._static_argnums, len(args))[2]
+        return some, (structure, (), static, False) if static else None
 
     def _entry(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -240,18 +247,12 @@ class Jitted(Portable):
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], tuple[Any, ...], dict[str, Any]]:
         """Separate the static arguments, as (position or name, value) pairs, from the others."""
-        positions = {i % len(args) for i in self._static_argnums if -len(args) <= i < len(args)}
-        static: list[tuple[int | str, Any]] = [(i, args[i]) for i in sorted(positions)]
-        static += [(k, kwargs[k]) for k in sorted(self._static_argnames & kwargs.keys())]
-        for where, value in static:
-            try:
-                hash(value)
-            except TypeError:
-                raise not_hashable(where, value, self._label) from None
-        dynamic = tuple([x for i, x in enumerate(args) if i not in positions])
-        # 1, 1.0 and True are equal but not the same argument, nor are 0.0 and -0.0.
-        keyed = tuple([(where, exactly(value), weakly(value)) for where, value in static])
-        return keyed, dynamic, {k: x for k, x in kwargs.items() if k not in self._static_argnames}
+        positions, rest, _ = positions_of(self._static_argnums, len(args))
+        static: list[tuple[int | str, Any]] = [(i, args[i]) for i in positions]
+        if kwargs:
+            static += [(k, kwargs[k]) for k in sorted(self._static_argnames & kwargs.keys())]
+            kwargs = {k: x for k, x in kwargs.items() if k not in self._static_argnames}
+        return keyed(static, self._label), tuple([args[i] for i in rest]), kwargs
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Trace for the types of the arguments, without running.

@@ -13,7 +13,7 @@ from fungrad.core.primitive import Primitive
 from fungrad.core.types import ArrayType, Shape
 from fungrad.primitives.contraction import NO_AXES, DotGeneral
 from fungrad.primitives.dynamic import SLICES, DynamicUpdateSlice
-from fungrad.primitives.elementwise import logical_not, mul, neg, select
+from fungrad.primitives.elementwise import logical_and, logical_not, logical_or, mul, neg, select
 from fungrad.primitives.indexing import UpdateSlice
 from fungrad.primitives.shaping import Broadcast, Permute, Reshape
 from fungrad.primitives.slices import Pad, with_units
@@ -21,8 +21,8 @@ from fungrad.primitives.slices import Pad, with_units
 Kind: TypeAlias = Primitive | type[Primitive] | tuple[type[Primitive], ...]
 """A primitive, all of a class, or all of several classes."""
 
-ONE = "one"
-"""Stands for an operand all of whose elements are 1."""
+ONE, TRUE, FALSE = "one", "true", "false"
+"""These stand for an operand all of whose elements are that."""
 
 
 class Match(NamedTuple):
@@ -58,7 +58,7 @@ class Row(NamedTuple):
     outer: Kind
     operand: int
     inner: Kind | str | None
-    """Maker of the operand at that position; `ONE`; None if any."""
+    """Maker of the operand at that position; `ONE`, `TRUE` or `FALSE`; None if any."""
     rewrite: Rewrite
 
 
@@ -128,9 +128,24 @@ def _selected_twice(at: int) -> Rewrite:
     return rewrite
 
 
+def _other(at: int) -> Rewrite:
+    """Return the rewrite to the other one of two operands."""
+    return lambda m: m.inputs[1 - at]
+
+
+def _operand(at: int) -> Rewrite:
+    """Return the rewrite to an operand."""
+    return lambda m: m.inputs[at]
+
+
 ROWS = (
-    Row("x * 1 = x", mul, 1, ONE, lambda m: m.inputs[0]),
-    Row("1 * x = x", mul, 0, ONE, lambda m: m.inputs[1]),
+    *[Row("p and True = p", logical_and, i, TRUE, _other(i)) for i in (0, 1)],
+    *[Row("p and False = False", logical_and, i, FALSE, _operand(i)) for i in (0, 1)],
+    *[Row("p or False = p", logical_or, i, FALSE, _other(i)) for i in (0, 1)],
+    *[Row("p or True = True", logical_or, i, TRUE, _operand(i)) for i in (0, 1)],
+    Row("where(True, x, y) = x", select, 0, TRUE, _operand(1)),
+    Row("where(False, x, y) = y", select, 0, FALSE, _operand(2)),
+    *[Row("x * 1 = x", mul, i, ONE, _other(i)) for i in (1, 0)],
     Row("-(-x) = x", neg, 0, neg, lambda m: m.given[0]),
     Row("where(~p, x, y)", select, 0, logical_not, _otherwise),
     Row("where(p, where(p, x, y), z)", select, 1, select, _selected_twice(1)),

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.compile.passes.algebra import Match, Row, is_of, rows_of
+from fungrad.compile.passes.algebra import FALSE, ONE, Match, Row, is_of, rows_of
+from fungrad.core.errors import Source
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.primitive import Primitive, execute
 from fungrad.core.types import array_type
@@ -38,12 +39,17 @@ class _Sharing:
         self.uniform: dict[int, Any] = {}  # variable -> the one value all its elements have
         self.made_by: dict[int, tuple[Primitive, tuple[int, ...]]] = {}
         self.places: dict[int, int] = {}  # slice -> its place; also of what is to go there
+        self.repeated: list[Equation] = []  # of constants
         for v, value in expr.constants.items():
-            self._add_constant(v, value)
+            if isinstance(value, np.ndarray) and value.size and 0 in value.strides:
+                self._add_repeated(v, value)
+            else:
+                self._add_constant(v, value)
 
     def run(self) -> Expr:
         computed: dict[Any, tuple[int, ...]] = {}
-        equations, sources, places = [], [], []
+        equations, places = [*self.repeated], [-1] * len(self.repeated)
+        sources: list[Source | None] = [None] * len(equations)
         for number, ((primitive, ins, outputs), source) in enumerate(self.expr.located()):
             inputs = tuple([self.same.get(v, v) for v in ins])
             if len(outputs) == 1:
@@ -110,8 +116,9 @@ class _Sharing:
         if not is_of(primitive, row.outer):
             return None  # an earlier row has made another of it
         v = inputs[row.operand]
-        if isinstance(row.inner, str):  # `ONE`
-            return Match(primitive, inputs, None, (), self.types, out) if self._is_one(v) else None
+        if isinstance(row.inner, str):
+            fits = self._is_all(v, row.inner)
+            return Match(primitive, inputs, None, (), self.types, out) if fits else None
         made, given = self.made_by.get(v, (None, ()))
         if row.inner is None or is_of(made, row.inner):
             return Match(primitive, inputs, made, given, self.types, out)
@@ -141,14 +148,27 @@ class _Sharing:
             self.constants[v] = value
         self.uniform[v] = value
 
-    def _constant(self, value: Any) -> int:
-        """Return the variable of a scalar constant."""
-        v = len(self.types)
-        self.types.append(array_type((), value.dtype))
-        self._add_constant(v, value)
-        return self.same[v]
+    def _add_repeated(self, v: int, value: np.ndarray) -> None:
+        """Make `v` of the elements that a constant repeats along axes: routines take no array that lies so."""
+        axes = tuple([a for a, step in enumerate(value.strides) if not step])
+        part = value[tuple([0 if a in axes else slice(None) for a in range(value.ndim)])]
+        once = self._constant(part, self.types[v].weak)
+        if once in self.uniform:
+            self.uniform[v] = self.uniform[once]
+        self.repeated.append(Equation(Broadcast(value.shape, axes), (once,), (v,)))
 
-    def _is_one(self, v: int) -> bool:
-        """Whether all elements are a real 1: a product with it changes no bit, unlike with a complex one."""
+    def _constant(self, value: Any, weak: bool = False) -> int:
+        """Return the variable of a constant that is made."""
+        v = len(self.types)
+        self.types.append(array_type(value.shape, value.dtype).update(weak=weak))
+        self._add_constant(v, value)
+        return self.same.get(v, v)
+
+    def _is_all(self, v: int, element: str) -> bool:
+        """Whether all elements are one.
+
+        1 is a real one: a product with it changes no bit, unlike with a complex one.
+        """
         value = self.uniform.get(v)
-        return value is not None and value.dtype.kind in "iuf" and bool(value == 1)
+        kinds = "iuf" if element == ONE else "b"
+        return value is not None and value.dtype.kind in kinds and value == (element != FALSE)
