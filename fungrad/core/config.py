@@ -124,7 +124,7 @@ class Settings:
     """Target of `device_put` for values on no device; None for the CPU."""
 
     gpu_graphs: bool = True
-    """Whether jitted programs on a GPU are launched as one CUDA graph from their third call on."""
+    """Whether jitted programs on a GPU are one CUDA graph from their third call on."""
 
     profiled: bool = False
     """Whether a profile observes running programs: see `core/observing.py`."""

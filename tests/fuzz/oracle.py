@@ -457,7 +457,7 @@ def hangs_on_signs(program: Program) -> bool:
 
     Sums of nothing have none.
     """
-    shapes = [line.split(",", 1)[1] for line in (*program.arguments, *program.captured)]
+    shapes = [line.split(",", 1)[-1] for line in (*program.arguments, *program.captured)]
     if not program.has("rounding") or any(map(EMPTY.search, shapes)):
         return False
     try:
