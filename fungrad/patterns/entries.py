@@ -14,12 +14,12 @@ from fungrad.compile.lower import Program
 from fungrad.core import tree
 from fungrad.core.cache import LRUCache
 from fungrad.core.expr import Expr
-from fungrad.core.nesting import is_of_values, trace_of
+from fungrad.core.nesting import trace_of
 from fungrad.core.trace import record_expr
-from fungrad.core.tracer import Tracer, known_value
+from fungrad.core.tracer import Tracer
 from fungrad.core.types import is_half, type_of
 from fungrad.numpy.at import at
-from fungrad.patterns.plans import Plan
+from fungrad.patterns.plans import Plan, residuals_of
 from fungrad.patterns.terms import Terms, inputs_of, through, value_of
 from fungrad.scipy.sparse.arrays import SparseArray
 from fungrad.transforms.autodiff import linear_transpose
@@ -119,8 +119,8 @@ def _numbers(push: Derivative) -> dict[int, Any]:
 
     Others may have other values in the next call.
     """
-    traced = [(i, x) for i, x in enumerate(push._residuals) if type(x) is Tracer]
-    constants = [(i, value_of(known_value(x))) for i, x in traced if not is_of_values(x._owner)]
+    pairs = enumerate(zip(push._residuals, residuals_of(push), strict=True))
+    constants = [(i, value_of(x)) for i, (kept, x) in pairs if type(kept) is Tracer]
     return {i: x for i, x in constants if isinstance(x, np.generic)}
 
 

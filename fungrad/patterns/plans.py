@@ -14,8 +14,9 @@ from fungrad.compile.keeping import keep
 from fungrad.core.cache import LRUCache
 from fungrad.core.errors import places
 from fungrad.core.expr import Expr
+from fungrad.core.nesting import is_of_values
 from fungrad.core.state import holding
-from fungrad.core.tracer import Tracer
+from fungrad.core.tracer import Tracer, resolve
 from fungrad.core.types import ArrayType
 from fungrad.patterns.colouring import Colouring, apart_from_neighbours, colouring
 from fungrad.patterns.index_sets import LARGEST, TooDense, identity, stacked
@@ -93,7 +94,7 @@ def plan_for(push: Derivative, mode: str, symmetric: bool) -> Plan:
 
     Where the pattern depends on constants, such as arrays of indices, it is good for equal ones alone.
     """
-    program, residuals = push._how.program, push._residuals
+    program, residuals = push._how.program, residuals_of(push)
     key = (program, "sparse", mode, symmetric)
     known: list[Any] = keep(_plans, key, (program,), list, lambda _: 1.0)
     for constants, plan in known:
@@ -119,14 +120,14 @@ def _same(x: Any, value: Any) -> bool:
 
 def detected(push: Derivative) -> tuple[Any, dict[int, Any]]:
     """Return the pattern of a derivative, and the values it keeps on which that depends."""
-    how, residuals = push._how, push._residuals
+    how, residuals = push._how, residuals_of(push)
     (_, sources), (_, targets) = how.arguments, how.results
     n, m = (sum(t.size for t in types if t.inexact) for types in (sources, targets))
     walk, expr = Walk(), how.program.expr
     reverse = has_no_forward_mode(push)
     if reverse:
         expr = transpose_expr(expr, len(residuals))
-    fixed = _fixed(push)
+    fixed = _fixed(push, residuals)
     known = [
         Known(value=np.asarray(x), origins=frozenset([i])) if i in fixed else Known()
         for i, x in enumerate(residuals)
@@ -174,7 +175,15 @@ def _spread(found: Any, moving: Sequence[int], targets: Sequence[ArrayType]) -> 
     return sp.csr_array(relation, shape=(ends[-1], rows.size), dtype=bool) @ found
 
 
-def _fixed(push: Derivative) -> frozenset[int]:
+def residuals_of(push: Derivative) -> list[Any]:
+    """Return the values that a derivative keeps; constants of a traced program are arrays."""
+    return [
+        x if type(x) is not Tracer or is_of_values(x._owner) else resolve(x)
+        for x in push._residuals
+    ]
+
+
+def _fixed(push: Derivative, residuals: Sequence[Any]) -> frozenset[int]:
     """Return which of the values kept no argument can change, as far as they have values."""
     how = push._how
     if how.made_by is None:
@@ -182,8 +191,8 @@ def _fixed(push: Derivative) -> frozenset[int]:
     program, captured = how.made_by
     expr = program.expr
     flags = [i >= captured for i in range(len(expr.inputs))]
-    of_residuals = reaches(expr, flags)[len(expr.outputs) - len(push._residuals) :]
-    pairs = enumerate(zip(push._residuals, of_residuals, strict=True))
+    of_residuals = reaches(expr, flags)[len(expr.outputs) - len(residuals) :]
+    pairs = enumerate(zip(residuals, of_residuals, strict=True))
     return frozenset([i for i, (x, moves) in pairs if not moves and type(x) is not Tracer])
 
 

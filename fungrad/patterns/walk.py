@@ -66,6 +66,8 @@ class Walk:
 
     def __init__(self) -> None:
         self.consulted: frozenset[int] = frozenset()
+        self.left = 16 * STEPS
+        """Equations left for rounds of loops whose conditions are known."""
 
     def through(self, expr: Expr, arguments: Sequence[Known]) -> list[Known]:
         """Return the knowledge of the outputs, from that of the inputs."""
@@ -174,7 +176,18 @@ class Walk:
 
     def _until(self, flow: Until, operands: Sequence[Known]) -> Sequence[Known]:
         c, b = flow.counts
-        return self._fixpoint(flow.body, operands[c : c + b], operands[c + b :], ())[1]
+        now = carries = operands[c + b :]
+        constants = operands[c : c + b]
+        while self.left > 0:  # as long as conditions are known
+            (go_on,) = self.through(flow.condition, (*operands[:c], *now))
+            if go_on.value is None:
+                break
+            self.consulted |= go_on.origins
+            if not go_on.value:
+                return now
+            now = self.through(flow.body, (*constants, *now))
+            self.left -= len(flow.body.equations) + len(flow.condition.equations)
+        return self._fixpoint(flow.body, constants, carries, ())[1]
 
 
 def _row(x: Known, place: int, count: int) -> Known:
