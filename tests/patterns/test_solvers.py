@@ -149,3 +149,111 @@ def test_functions_that_cannot_be_traced_are_scipys():
 
     found = integrate.solve_ivp(right, (0, 1), LARGE, "BDF")
     assert_allclose(found.y, scipy.integrate.solve_ivp(right, (0, 1), LARGE, "BDF").y, rtol=1e-12)
+
+
+def spied_constraint(monkeypatch):
+    """Return the list of constraints that SciPy is given."""
+    given, original = [], scipy.optimize.minimize
+
+    def spy(fun, x0, **options):
+        given.append(options["constraints"])
+        return original(fun, x0, **options)
+
+    monkeypatch.setattr(scipy.optimize, "minimize", spy)
+    return given
+
+
+@pytest.mark.parametrize("kind", ["dict", "object", "with a Hessian of its own"])
+def test_trust_constr_gets_sparse_hessians_of_constraints(kind, monkeypatch):
+    given = spied_constraint(monkeypatch)
+    slopes = lambda x: np.diff(x) + 0.02 * np.sin(x[1:]) - 0.01
+    constraint = {"type": "eq", "fun": slopes}
+    if kind != "dict":
+        hess = scipy.optimize.SR1() if kind == "with a Hessian of its own" else None
+        constraint = scipy.optimize.NonlinearConstraint(slopes, 0, 0, hess=hess)
+    found = optimize.minimize(
+        lambda x: np.sum((x - 0.3) ** 2), LARGE, method="trust-constr", constraints=constraint
+    )
+    (made,) = given
+    assert_allclose(slopes(found.x), np.zeros(239), atol=1e-8)
+    if kind == "with a Hessian of its own":
+        assert made.hess is hess
+        return
+    assert sp.issparse(made.hess(LARGE, np.ones(239)))
+    weights = np.linspace(-1, 1, 239)
+    expected = fg.hessian(lambda x: weights @ slopes(x))(LARGE)
+    assert_allclose(made.hess(LARGE, weights).toarray(), expected, rtol=1e-12)
+    assert found.nit < 15
+
+
+@pytest.mark.filterwarnings("ignore:delta_grad == 0.0")  # SciPy's BFGS at multipliers of 0
+def test_an_own_jacobian_leaves_constraints_untraced(monkeypatch):
+    given = spied_constraint(monkeypatch)
+
+    def slopes(x):
+        assert type(x) is np.ndarray
+        return np.diff(x) + 0.02 * x[1:] ** 2 - 0.01
+
+    def jacobian(x):
+        return sp.diags_array([-np.ones(239), 1 + 0.04 * x[1:]], offsets=[0, 1], shape=(239, 240))
+
+    for constraint in (
+        {"type": "eq", "fun": slopes, "jac": jacobian},
+        scipy.optimize.NonlinearConstraint(slopes, 0, 0, jacobian),
+    ):
+        found = optimize.minimize(
+            lambda x: np.sum(x**2), LARGE, method="trust-constr", constraints=constraint
+        )
+        assert_allclose(slopes(found.x), np.zeros(239), atol=1e-8)
+    assert isinstance(given[0], dict)
+    assert isinstance(given[1].hess, scipy.optimize.BFGS)
+
+
+def test_constraints_that_are_linear_have_empty_hessians(monkeypatch):
+    given = spied_constraint(monkeypatch)
+    constraint = {"type": "eq", "fun": lambda x: np.diff(x) - 0.01}
+    found = optimize.minimize(
+        lambda x: np.sum(x**2), LARGE, method="trust-constr", constraints=constraint
+    )
+    assert_allclose(np.diff(found.x), np.full(239, 0.01), atol=1e-10)
+    assert given[0].hess(LARGE, np.ones(239)).nnz == 0
+
+
+def test_least_squares_of_many_unknowns_have_sparse_jacobians():
+    many, calls = np.linspace(0, 1, 1000), []
+
+    def residuals(x):
+        calls.append(1)
+        return np.concatenate([x - np.cos(5 * many), 3 * np.diff(x) ** 2])
+
+    found = optimize.least_squares(residuals, many, xtol=1e-12, ftol=1e-12, gtol=1e-10)
+    assert sp.issparse(found.jac)
+    assert len(calls) < 10  # traced, and evaluated by compiled programs
+    assert np.max(np.abs(fg.grad(lambda x: np.sum(residuals(x) ** 2))(found.x))) < 1e-8
+    few = optimize.least_squares(lambda x: residuals(x)[:1000], many, tr_solver="exact", max_nfev=1)
+    assert isinstance(few.jac, np.ndarray)
+
+
+def test_loops_and_branches_in_stiff_equations():
+    """The pattern is found through Python's loops and branches; SciPy would call once for each unknown."""
+    calls = []
+
+    def right(t, u):
+        calls.append(1)
+        rate = np.zeros_like(u)
+        for k in range(2):
+            shifted = np.roll(u, 1 - 2 * k)
+            if k == 0:
+                rate += 40 * (shifted - u)
+            else:
+                rate = rate + np.where(shifted > 0.5, 20.0, 10.0) * (shifted - u)
+        return rate - u**3
+
+    start = np.exp(-40 * (LARGE - 0.5) ** 2)
+    ours = integrate.solve_ivp(right, (0, 0.5), start, "BDF", rtol=1e-6, atol=1e-8)
+    few = len(calls)
+    calls.clear()
+    theirs = scipy.integrate.solve_ivp(right, (0, 0.5), start, "BDF", rtol=1e-6, atol=1e-8)
+    assert_allclose(ours.y[:, -1], theirs.y[:, -1], atol=1e-5)
+    assert few < len(calls) - 200
+    assert fg.sparsity(lambda u: right(0.0, u))(start).nnz == 3 * 240

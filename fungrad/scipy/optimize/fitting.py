@@ -25,7 +25,7 @@ from fungrad.scipy.optimize.implicit import (
     traced,
     vector_type,
 )
-from fungrad.scipy.optimize.jacobians import Jacobian
+from fungrad.scipy.optimize.jacobians import MANY, Jacobian
 from fungrad.scipy.optimize.variables import Compiled, Variables, flat, on_arrays, vector_function
 from fungrad.transforms.arguments import name_of
 from fungrad.transforms.grad import grad
@@ -85,8 +85,9 @@ def least_squares(
     vector = vector_type(variables.size)
     traced_residuals = traced(label, residuals, vector, start=[variables.start])
     if traced_residuals is None:
-        # By default SciPy factors a dense Jacobian; of a sparse one it would solve systems by iterations.
-        as_sparse = method != "lm" and options.get("tr_solver") == "lsmr"
+        # By default SciPy factors a dense Jacobian, and solves systems with a sparse one by iterations.
+        solver = options.get("tr_solver") or ("lsmr" if variables.size >= MANY else "exact")
+        as_sparse = method != "lm" and solver == "lsmr"
         derivative = Jacobian(residuals, as_sparse) if jac is None else jac
         if callable(jac):
             derivative = lambda x: jac(variables.tree(x), *args, **(kwargs or {}))

@@ -17,6 +17,9 @@ from fungrad.transforms.jacobian import jacfwd
 LEAST = 200
 """Unknowns from which on a pattern is looked for: of 100, a dense Jacobian takes less time."""
 
+MANY = 1000
+"""Unknowns from which on a factorization takes longer than iterations with a sparse Jacobian."""
+
 FEW = 0.25
 """Products for each column of the Jacobian, at the most, for which a colouring pays."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.optimize
-from scipy.optimize import HessianUpdateStrategy, NonlinearConstraint, OptimizeResult
+from scipy.optimize import HessianUpdateStrategy, OptimizeResult
 
 from fungrad.core import tree
 from fungrad.core.annotations import signature
@@ -15,6 +15,7 @@ from fungrad.patterns.jacobian import sparse_hessian
 from fungrad.programs.closing import Closure, close, some_outputs
 from fungrad.scipy.arguments import as_tuple, operand, untraced
 from fungrad.scipy.glossary import public
+from fungrad.scipy.optimize.constraints import WITHOUT_GRADIENT, constraints_of, on_tree
 from fungrad.scipy.optimize.implicit import (
     COUNT,
     FLAG,
@@ -27,22 +28,20 @@ from fungrad.scipy.optimize.implicit import (
     traced,
     vector_type,
 )
-from fungrad.scipy.optimize.jacobians import Jacobian, has_sparse_hessian
+from fungrad.scipy.optimize.jacobians import has_sparse_hessian
 from fungrad.scipy.optimize.variables import (
     Compiled,
     Variables,
     flat,
     on_arrays,
     scalar_function,
-    vector_function,
 )
 from fungrad.transforms.arguments import name_of
 from fungrad.transforms.grad import grad, value_and_grad
-from fungrad.transforms.jacobian import hessian, hvp, jacrev
+from fungrad.transforms.jacobian import hessian, hvp
 
 __all__ = ["minimize", "minimize_scalar"]
 
-WITHOUT_GRADIENT = ("nelder-mead", "powell", "cobyla", "cobyqa")
 WITH_PRODUCTS = ("newton-cg", "trust-ncg", "trust-krylov", "trust-constr")
 WITH_HESSIAN = ("dogleg", "trust-exact")
 
@@ -145,14 +144,14 @@ def minimize(
             derivatives["jac"] = lambda x: flat(jac(variables.tree(x), *args))
     for name, given in (("hess", hess), ("hessp", hessp)):
         if callable(given) and not isinstance(given, HessianUpdateStrategy):
-            derivatives[name] = _on_tree(given, variables, args)
+            derivatives[name] = on_tree(given, variables, args)
     try:
         result = scipy.optimize.minimize(
             function,
             variables.start,
             method=method,
             bounds=bounds,
-            constraints=_constraints(constraints, variables, kind),
+            constraints=constraints_of(constraints, variables, kind),
             tol=tol,
             callback=_callback(callback, variables),
             options=options,
@@ -195,10 +194,6 @@ def _second_derivatives(objective: Callable[..., Any], start: Any, kind: Any) ->
 def _product(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a product with the Hessian for any vector: SciPy tries one of int8 to learn the dtype."""
     return lambda x, p: function(x, np.asarray(p, float).reshape(np.shape(x)))
-
-
-def _on_tree(function: Callable[..., Any], variables: Variables, args: Any) -> Callable[..., Any]:
-    return lambda x, *p: function(variables.tree(x), *map(variables.tree, p), *args)
 
 
 class _NaNAtStart(Exception):
@@ -257,38 +252,6 @@ def _callback(callback: Callable[..., Any] | None, variables: Variables) -> Any:
             intermediate_result=_as_tree(OptimizeResult(intermediate_result), variables)
         )
     return lambda x, *state: callback(variables.tree(x), *state)
-
-
-def _constraints(constraints: Any, variables: Variables, kind: Any) -> Any:
-    """Return constraints on the vector, with Jacobians where there are none."""
-    if isinstance(constraints, (list, tuple)):
-        return [_constraint(c, variables, kind) for c in constraints]
-    return _constraint(constraints, variables, kind)
-
-
-def _constraint(constraint: Any, variables: Variables, kind: Any) -> Any:
-    what, with_jacobian = "the constraint", kind not in WITHOUT_GRADIENT
-    as_sparse = kind == "trust-constr"
-    if isinstance(constraint, dict):
-        args = tuple(constraint.get("args", ()))
-        function = vector_function(constraint["fun"], args, variables, what)
-        changed = {**constraint, "fun": function, "args": ()}
-        if constraint.get("jac") is not None:
-            changed["jac"] = _on_tree(constraint["jac"], variables, args)
-        elif with_jacobian:
-            changed["jac"] = Jacobian(function, as_sparse, jacrev)
-        return changed
-    if isinstance(constraint, NonlinearConstraint):
-        function = vector_function(constraint.fun, (), variables, what)
-        jac = constraint.jac
-        if callable(jac):
-            jac = _on_tree(jac, variables, ())
-        elif with_jacobian:
-            jac = Jacobian(function, as_sparse, jacrev)
-        return NonlinearConstraint(
-            function, constraint.lb, constraint.ub, jac, constraint.hess, constraint.keep_feasible
-        )
-    return constraint
 
 
 OUTCOME = {"success": FLAG, "status": COUNT, "nit": COUNT, "nfev": COUNT, "njev": COUNT}
