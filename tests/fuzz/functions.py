@@ -65,14 +65,19 @@ class Refused(Exception):
     """fungrad says that a case cannot be."""
 
 
+class Mixed(Exception):
+    """A result, by its number, is a float in one mode, and an int on Python's path."""
+
+
 def _same(kind: str, found: Any, expected: Any, tolerance: float) -> None:
     """Raise Wrong if two results differ."""
     if fg.tree.structure(found) != fg.tree.structure(expected):
         raise Wrong(f"{kind}: structure", f"{found}\nand not\n{expected}")
-    for x, y in zip(fg.tree.leaves(found), fg.tree.leaves(expected), strict=True):
+    pairs = zip(fg.tree.leaves(found), fg.tree.leaves(expected), strict=True)
+    for k, (x, y) in enumerate(pairs):
         x, y = np.asarray(x), np.asarray(y)
         if x.shape == y.shape and (x.dtype, y.dtype) == (np.float64, np.int64) and (x == y).all():
-            raise Refused("an int on one path and a float on the other")  # docs/python.md, Numbers
+            raise Mixed(kind, k)
         if x.shape != y.shape or x.dtype != y.dtype:
             raise Wrong(f"{kind}: type", f"{x.dtype}{x.shape} and not {y.dtype}{y.shape}")
         scale = float(np.max(np.abs(y), initial=1e-2))
@@ -343,6 +348,13 @@ def check(program: Function) -> Mismatch | None:
             except Refused as error:
                 word = "refused"
                 tally[f"refused, {error}"] += 1
+            except Mixed as error:
+                kind, number = error.args
+                word = "refused" if case.mixes(number) else "failed"
+                if word == "refused":  # docs/python.md, Numbers
+                    tally["refused, an int on one path and a float on the other"] += 1
+                else:
+                    first = first or Mismatch(f"{kind}: type", "a float and not an int")
             except Wrong as error:
                 word = "failed"
                 first = first or Mismatch(*error.args)

@@ -20,6 +20,8 @@ MAX_LINES = 200
 ERRORS = ("ZeroDivisionError", "IndexError", "Own", "AssertionError", "UnboundLocalError")
 """Exceptions that a function may end with."""
 STEP = 1e-5
+TRIALS = 300
+"""Arguments that are tried where a mode gives a float in place of an int."""
 
 
 CALL_SECONDS = 1.0
@@ -172,6 +174,22 @@ class Case:
         if fingerprint(other) != fingerprint(found) or not moderate(found.value):
             raise NotAProgram
         return found
+
+    def mixes(self, number: int) -> bool:
+        """Whether Python itself gives a result as an int for some arguments, and as a float for others."""
+        kinds = set[str]()
+        rng = np.random.default_rng(0)
+        f = self.loaded.scope()["f"]
+        for trial in range(TRIALS):
+            x, t, n = self.args(trial % POINTS)
+            size = 10 ** rng.uniform(-1, 2)
+            x, t = x + size * rng.normal(size=x.shape), t + size * float(rng.normal())
+            try:
+                found = fg.tree.leaves(f(x, t, int(rng.integers(n + 5))))
+            except Exception:
+                continue
+            kinds |= {np.asarray(leaf).dtype.kind for leaf in found[number : number + 1]}
+        return {"f", "i"} <= kinds
 
     def slopes(self, point: int) -> tuple[Any, Any]:
         """Return derivatives of the sum of the results by differences; raise Skipped near kinks."""

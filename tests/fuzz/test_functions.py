@@ -5,6 +5,7 @@ from collections import Counter
 
 import pytest
 
+import fungrad as fg
 from tests.fuzz import functions
 from tests.fuzz.campaign import Mismatch, ready_test, shrink
 from tests.fuzz.counts import Counts, joined, table
@@ -144,3 +145,13 @@ def test_an_int_on_one_path_and_a_float_on_the_other_are_counted_apart():
     assert functions.check(program) is None
     assert functions.tally["jit refused"] == functions.tally["read agreed"] == 1
     assert functions.tally["refused, an int on one path and a float on the other"] >= 1
+
+
+def test_a_float_in_place_of_what_is_always_an_int_is_a_mismatch(monkeypatch):
+    program = function("return int(x.mean() * 3)")
+    assert functions.check(program) is None
+    jit = fg.jit
+    monkeypatch.setattr(fg, "jit", lambda f, **options: lambda *a: jit(f, **options)(*a) * 1.0)
+    found = functions.check(program)
+    assert found is not None
+    assert found.kind == "jit: type"
