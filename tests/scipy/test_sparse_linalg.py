@@ -216,3 +216,36 @@ def test_factorized_and_incomplete_factors():
         ValueError, match="the factors are of a matrix of 4 rows, the right-hand side is"
     ):
         fg.grad(lambda b: rough.solve(b).sum())(np.ones(3))
+
+
+@pytest.mark.parametrize("trans", ["N", "T", "H"])
+def test_factors_of_traced_data(trans):
+    given = scipy.sparse.csc_array(A)
+
+    def f(data, b):
+        matrix = scipy.sparse.csc_array((data, given.indices, given.indptr), given.shape)
+        return scipy.sparse.linalg.splu(matrix).solve(b, trans)
+
+    def dense(data, b):
+        rows, columns = given.tocoo().coords
+        a = fnp.zeros(given.shape).at[rows, columns].set(data)
+        return fnp.linalg.solve(a if trans == "N" else a.T, b)
+
+    args = given.data, np.asarray(B, float)
+    np.testing.assert_allclose(fg.jit(f)(*args), f(*args))
+    for f_, dense_ in ((f, dense), (fg.jit(f), dense)):
+        for i in range(2):
+            np.testing.assert_allclose(fg.jacrev(f_, i)(*args), fg.jacrev(dense_, i)(*args))
+
+
+def test_factorized():
+    given = scipy.sparse.csc_array(A)
+    solve = lambda a, b: linalg.factorized(a * given)(b)
+    slope = fg.grad(lambda a: solve(a, B).sum())(2.0)
+    np.testing.assert_allclose(slope, -linalg.spsolve(given, B).sum() / 4)
+    with pytest.raises(ValueError, match='must be "N", "T" or "H"'):
+        fg.grad(lambda a: linalg.splu(a * given).solve(B, "C").sum())(2.0)
+    with pytest.raises(ValueError, match="splu: matrix must be square"):
+        fg.grad(lambda a: linalg.splu(a * given[:1]).solve(B).sum())(2.0)
+    with pytest.raises(TypeError, match="splu takes a sparse matrix"):
+        fg.grad(lambda a: linalg.splu(a * A).solve(B).sum())(2.0)

@@ -31,9 +31,10 @@ from fungrad.scipy.arguments import cast, operand
 from fungrad.scipy.glossary import public, public_like
 from fungrad.scipy.sparse import products
 from fungrad.scipy.sparse.arrays import SparseArray, is_sparse
+from fungrad.scipy.sparse.factors import factorized, splu
 from fungrad.typing import Array, ArrayLike, PyTree
 
-__all__ = ["bicgstab", "cg", "gmres", "spsolve"]
+__all__ = ["bicgstab", "cg", "factorized", "gmres", "splu", "spsolve"]
 __dir__ = __all__.copy
 tell_missing(globals())
 
