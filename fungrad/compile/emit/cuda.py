@@ -24,6 +24,8 @@ THREADS = 256
 """Threads of a block, where each computes elements of its own."""
 BLOCKS = 2048
 """Most blocks of such: some for each multiprocessor, whose threads go on to further elements."""
+MANY_ELEMENTS = 1 << 18
+"""Elements from which a thread takes neighbours: fewer are as many threads as a card has."""
 SHARING = 256
 """Threads that share a row, at most."""
 EACH = 4
@@ -53,22 +55,93 @@ def _is_of_elements(kernel: Kernel) -> bool:
 class _Elements(Form):
     """A thread computes elements one after the other, each by itself."""
 
+    def __init__(self, kernel: Kernel, name: str) -> None:
+        super().__init__(kernel, name)
+        self.packed: int | None = None  # the axis whose neighbours are loaded and stored at once
+
     def written(self) -> CudaText:
-        blocks = min(-(-math.prod(self.kernel.space) // THREADS), BLOCKS)
-        self.from_place(f"blockIdx.x * ({self.index}){THREADS} + threadIdx.x", blocks * THREADS)
+        size, together = math.prod(self.kernel.space), self._together()
+        blocks = min(-(-size // (THREADS * together)), BLOCKS)
+        first, step = f"blockIdx.x * ({self.index}){THREADS} + threadIdx.x", blocks * THREADS
+        if together > 1:
+            self._packs(first, step, together)
+            first = f"whole * {together} + {first}"
+        self.from_place(first, step)
         return CudaText(self.function(self.name, THREADS), (Launch(self.name, blocks, THREADS),), 0)
+
+    def _together(self) -> int:
+        """Return how many neighbours a thread loads at once, as 16 bytes; 1 if they are not in order."""
+        kernel, axes = self.kernel, merged(self.kernel, range(len(self.kernel.space)))
+        if len(axes) != 1 or math.prod(kernel.space) < MANY_ELEMENTS:
+            return 1
+        axis = axes[0].axes[-1]
+        loads = [node for node in kernel.nodes if node.operation == "load"]
+        plain = all(
+            self.steps[node.value].get(axis, 0) in (0, 1)
+            and not (kernel.operands[node.value].box or node.operands)
+            and not (self.steps[node.value].get(axis, 0) and kernel.operands[node.value].origin)
+            for node in loads
+        )
+        if not plain or any(step.get(axis, 0) != 1 for step in self.written_at):
+            return 1
+        types = [kernel.operands[node.value].type for node in loads] + kernel.output_types
+        return min(16 // max([int(t.dtype.itemsize) for t in types]), 8)
+
+    def _packs(self, first: str, step: int, together: int) -> None:
+        """Add the lines that compute neighbours at once, where all arrays begin at 16 bytes."""
+        kernel = self.kernel
+        (axis,) = merged(kernel, range(len(kernel.space)))
+        self.packed = axis.axes[-1]
+        loaded = {
+            kernel.array_of(node.value): f"pack{together}_{node.dtype.str[1:]}"
+            for node in kernel.nodes
+            if node.operation == "load" and self.steps[node.value].get(self.packed, 0)
+        }
+        stored = {k: f"pack{together}_{t.dtype.str[1:]}" for k, t in enumerate(kernel.output_types)}
+        arrays = [f"a{k}" for k in loaded] + [self.array(k) for k in stored]
+        places = " | ".join([f"(unsigned long long){x}" for x in dict.fromkeys(arrays)])
+        size = math.prod(kernel.space)
+        self.do(f"const {self.index} whole = ({places}) % 16 ? 0 : {size // together};")
+        self.begin(f"for ({self.index} g = {first}; g < whole; g += {step})")
+        for k, pack in loaded.items():
+            self.do(f"const {pack} p{k} = ((const {pack}*)a{k})[g];")
+        for k, pack in stored.items():
+            self.do(f"{pack} q{k};")
+        self.do("#pragma unroll")
+        self.begin(f"for (int v = 0; v < {together}; v++)")
+        self._element(f"g * {together} + v")
+        self.end()
+        for k, pack in stored.items():
+            self.do(f"(({pack}*){self.array(k)})[g] = q{k};")
+        self.end()
+        self.packed = None
+
+    def _load(self, node: Node) -> str:
+        if self.packed is not None and self.steps[node.value].get(self.packed, 0):
+            return f"p{self.kernel.array_of(node.value)}.x[v]"
+        return super()._load(node)
+
+    def write(self, output: int) -> None:
+        if self.packed is None:
+            super().write(output)
+        else:
+            self.do(f"q{output}.x[v] = n{self.kernel.outputs[output].node};")
 
     def from_place(self, first: str, step: int) -> None:
         """Add the lines that compute every `step`-th element from a first one."""
-        kernel = self.kernel
-        size = math.prod(kernel.space)
+        size = math.prod(self.kernel.space)
         self.begin(f"for ({self.index} i = {first}; i < {size}; i += {step})")
-        self.counted("i", merged(kernel, range(len(kernel.space))))
+        self._element("i")
+        self.end()
+
+    def _element(self, place: str) -> None:
+        """Add the lines that compute an element."""
+        kernel = self.kernel
+        self.counted(place, merged(kernel, range(len(kernel.space))))
         for number in sorted(nodes_needed(kernel)):
             self.compute(number)
         for k in range(len(kernel.outputs)):
             self.write(k)
-        self.end()
 
 
 class _Rows(Form):

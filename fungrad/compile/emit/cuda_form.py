@@ -169,10 +169,14 @@ class Form:
         for number in cone_of(self.kernel, roots, ()):
             self.compute(number)
 
+    def array(self, output: int) -> str:
+        """Return the name of the array that an output is written to."""
+        over = self.kernel.over
+        return f"a{over[output]}" if output in over else f"o{output}"
+
     def write(self, output: int) -> None:
         """Add the line that writes an output at the place at hand."""
         kernel = self.kernel
         step = self.written_at[output]
-        array = f"a{kernel.over[output]}" if output in kernel.over else f"o{output}"
         place = self._offset([(i, step.get(a, 0)) for a, i in self.here.items()])
-        self.do(f"{array}[{place}] = n{kernel.outputs[output].node};")
+        self.do(f"{self.array(output)}[{place}] = n{kernel.outputs[output].node};")

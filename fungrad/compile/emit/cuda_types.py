@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -179,7 +180,17 @@ def prelude(text: str) -> str:
     halves = [f"DEVICE {of}" for name, of in _HALVES.items() if f"{name}(" in text]
     if halves:
         helpers += ["#ifndef HALVES", *halves, "#endif"]
+    packs = {match.groups() for match in re.finditer(r"\bpack(\d)_(\w+)", text)}
+    helpers += [_PACK.format(n=n, of=of, **_pack(int(n), np.dtype(of))) for n, of in sorted(packs)]
     return "\n".join([PRELUDE, *helpers, ""])
+
+
+_PACK = "typedef struct __align__({bytes}) {{ {type} x[{n}]; }} pack{n}_{of};"
+
+
+def _pack(n: int, dtype: DType) -> dict[str, Any]:
+    """Return the alignment of so many neighbours, and the type of each."""
+    return {"bytes": n * dtype.itemsize, "type": c_type(dtype)}
 
 
 @functools.cache
