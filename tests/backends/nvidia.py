@@ -8,8 +8,11 @@ import re
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import fungrad as fg
+from fungrad.compile.kernels.fused import Fused
+from fungrad.compile.pipeline import Way, prepared, simplify
 from fungrad.compile.targets.device import OPTIONS
 
 
@@ -19,6 +22,12 @@ class Figures(NamedTuple):
     registers: int
     spilled: int
     shared: int
+
+
+def kernels_of(f: Any, *args: Any) -> list[Any]:
+    """Return the kernels of a function on a device."""
+    expr = prepared(simplify(fg.make_expr(f)(*args)), Way.DEVICE)
+    return [e.primitive.kernel for e in expr.equations if isinstance(e.primitive, Fused)]
 
 
 def _file(package: str, pattern: str) -> str:

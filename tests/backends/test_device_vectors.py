@@ -13,7 +13,7 @@ from fungrad.compile.targets.device import texts_of
 from fungrad.core.config import compilation
 from tests.backends import fake_cupy, nvidia
 from tests.backends.cuda_on_host import COMPILER
-from tests.backends.test_nvidia import kernels_of
+from tests.backends.nvidia import kernels_of
 
 
 @pytest.fixture

@@ -8,12 +8,11 @@ import fungrad.numpy as fnp
 from benchmarks.native import arrays, learning, science
 from benchmarks.workloads.native import program
 from fungrad import lax
-from fungrad.compile.kernels.fused import Fused
 from fungrad.compile.kernels.routine import Routine
-from fungrad.compile.pipeline import Way, prepared, simplify
 from fungrad.compile.targets.device import texts_of
 from tests.backends import nvidia
 from tests.backends import test_device_loops as loops
+from tests.backends.nvidia import kernels_of
 from tests.backends.test_device_kernels import chain, many_sums, polynomial, softmax
 from tests.backends.test_device_plans import PROGRAMS, gradient
 from tests.compile import random_kernels as rk
@@ -27,11 +26,6 @@ BESIDE = 256
 """So many threads beside each other."""
 SHARED = 48 << 10
 """Bytes that a block may share without being asked for."""
-
-
-def kernels_of(f, *args):
-    expr = prepared(simplify(fg.make_expr(f)(*args)), Way.DEVICE)
-    return [e.primitive.kernel for e in expr.equations if isinstance(e.primitive, Fused)]
 
 
 def dtypes(x):
