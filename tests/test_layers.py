@@ -44,6 +44,7 @@ EXCEPTIONS = {
 BY_NAME = {
     "fungrad": "where each public name is, in a table beside it",
     "fungrad.numpy.elsewhere": "which module has a name that another was asked for",
+    "fungrad.numpy.on_demand": "packages whose public names are imported on demand, each from a module of its own",
     "fungrad.numpy.rules": "modules that have said they hold rules, and others that SciPy mirrors",
     "fungrad.numpy": "extensions of the array API standard that packages above have named",
     "fungrad.compat.jax.adapting": "where the functions are that stand for those of a module of JAX",

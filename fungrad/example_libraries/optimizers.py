@@ -25,72 +25,16 @@ from collections.abc import Callable
 from typing import Any
 
 import fungrad.numpy as fnp
-from fungrad.example_libraries.step_sizes import (
-    Schedule,
-    Step,
-    constant,
-    exponential_decay,
-    inverse_time_decay,
-    make_schedule,
-    piecewise_constant,
-    polynomial_decay,
-    public,
-    public_like,
-)
-from fungrad.example_libraries.triples import (
-    Array,
-    InitFn,
-    JoinPoint,
-    Optimizer,
-    OptimizerState,
-    Params,
-    ParamsFn,
-    Rule,
-    State,
-    UpdateFn,
-    Updates,
-    clip_grads,
-    l2_norm,
-    optimizer,
-    pack_optimizer_state,
-    unpack_optimizer_state,
-)
+from fungrad.example_libraries import step_sizes, triples
+from fungrad.example_libraries.step_sizes import *  # noqa: F403
+from fungrad.example_libraries.step_sizes import make_schedule, public, public_like
+from fungrad.example_libraries.triples import *  # noqa: F403
+from fungrad.example_libraries.triples import Rule, optimizer
 from fungrad.extend.precision import array
 
-__all__ = [
-    "Array",
-    "InitFn",
-    "JoinPoint",
-    "Optimizer",
-    "OptimizerState",
-    "Params",
-    "ParamsFn",
-    "Schedule",
-    "State",
-    "Step",
-    "UpdateFn",
-    "Updates",
-    "adagrad",
-    "adam",
-    "adamax",
-    "clip_grads",
-    "constant",
-    "exponential_decay",
-    "inverse_time_decay",
-    "l2_norm",
-    "make_schedule",
-    "momentum",
-    "nesterov",
-    "optimizer",
-    "pack_optimizer_state",
-    "piecewise_constant",
-    "polynomial_decay",
-    "rmsprop",
-    "rmsprop_momentum",
-    "sgd",
-    "sm3",
-    "unpack_optimizer_state",
-]
+__all__ = step_sizes.__all__ + triples.__all__
+__all__ += ["adagrad", "adam", "adamax", "momentum", "nesterov", "rmsprop", "rmsprop_momentum"]
+__all__ += ["sgd", "sm3"]
 __dir__ = __all__.copy
 
 

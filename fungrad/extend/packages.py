@@ -9,6 +9,8 @@
     What docstrings have in common; that of fungrad's transforms.
 `add_example`, `examples_of`
     An example from a package's `examples.txt` as the end of a docstring; all of them.
+`import_on_demand`
+    The public names of a package's modules, each of which is imported when one is asked for.
 `tell_missing`, `unknown_name`
     The error for a name that a module lacks.
 """
@@ -22,6 +24,7 @@ from fungrad.core.glossary import COMMON, Glossary
 from fungrad.numpy.elsewhere import unknown_name
 from fungrad.numpy.names import tell_missing
 from fungrad.numpy.narrow import boundary
+from fungrad.numpy.on_demand import import_on_demand
 
 __all__ = [
     "COMMON",
@@ -30,6 +33,7 @@ __all__ = [
     "api_boundary",
     "boundary",
     "examples_of",
+    "import_on_demand",
     "tell_missing",
     "unknown_name",
 ]

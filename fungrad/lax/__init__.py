@@ -17,8 +17,7 @@ AttributeError: fungrad.lax has no 'optimization_barrier': it directs XLA's comp
 compiled to NumPy's calls as they were written; leave the call out
 """
 
-import importlib as _importlib
-from typing import Any as _Any
+from fungrad.numpy.on_demand import import_on_demand as _import_on_demand
 
 _NAMES = {
     "arithmetic": (
@@ -81,23 +80,11 @@ _NAMES = {
 }
 """The names of each module, separated by blanks; the module is imported when one of them is asked for."""
 
-_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 
-__all__ = [*_HOME, "linalg"]
-__dir__ = __all__.copy
+def _reason(name: str) -> str | None:
+    from fungrad.lax.exclusions import reason  # read where a name is missing
+
+    return reason(name)
 
 
-def __getattr__(name: str) -> _Any:
-    from fungrad.lax.exclusions import reason
-    from fungrad.numpy.elsewhere import unknown_name
-
-    if name == "linalg":  # a module of its own
-        return _importlib.import_module("fungrad.lax.linalg")
-    if name in _HOME:
-        attribute = getattr(_importlib.import_module(f"fungrad.lax.{_HOME[name]}"), name)
-        globals()[name] = attribute
-        return attribute
-    why = reason(name)
-    if why is not None:
-        raise AttributeError(f"fungrad.lax has no {name!r}: {why}")
-    raise unknown_name("fungrad.lax", name, __all__)
+_import_on_demand(globals(), _NAMES, ("linalg",), _reason)

@@ -16,9 +16,7 @@ AttributeError: fungrad.nn has no 'scaled_matmul': it multiplies numbers of four
 each block, which is a format of some GPUs; scale the blocks and use fungrad.numpy.matmul or lax.dot_general
 """
 
-import importlib as _importlib
-from typing import Any as _Any
-
+from fungrad.extend.packages import import_on_demand as _import_on_demand
 from fungrad.nn.losses import __all__ as _LOSSES
 
 _NAMES = {
@@ -32,27 +30,15 @@ _NAMES = {
     "piecewise": "hard_sigmoid hard_silu hard_swish hard_tanh relu relu6",
     "recurrent": "gru gru_cell lstm lstm_cell",
     "sums": "log_softmax logmeanexp logsumexp one_hot softmax standardize",
+    "losses": " ".join(_LOSSES),
 }
 """The names of each module, separated by blanks; the module is imported when one of them is asked for."""
 
-_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
-_HOME |= dict.fromkeys(_LOSSES, "losses")
-_MODULES = ("initializers", "losses")
 
-__all__ = [*_HOME, *_MODULES]
-__dir__ = __all__.copy
+def _reason(name: str) -> str | None:
+    from fungrad.nn.exclusions import EXCLUDED  # read where a name is missing
+
+    return EXCLUDED.get(name)
 
 
-def __getattr__(name: str) -> _Any:
-    from fungrad.extend.packages import unknown_name
-    from fungrad.nn.exclusions import EXCLUDED
-
-    if name in _MODULES:
-        return _importlib.import_module(f"fungrad.nn.{name}")
-    if name in _HOME:
-        attribute = getattr(_importlib.import_module(f"fungrad.nn.{_HOME[name]}"), name)
-        globals()[name] = attribute
-        return attribute
-    if name in EXCLUDED:
-        raise AttributeError(f"fungrad.nn has no {name!r}: {EXCLUDED[name]}")
-    raise unknown_name("fungrad.nn", name, __all__)
+_import_on_demand(globals(), _NAMES, ("initializers", "losses"), _reason)

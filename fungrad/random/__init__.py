@@ -8,8 +8,7 @@ Numbers follow from a *key* alone. A key is used once; `split` makes new ones of
 array([ 1.88002989, -0.48121497])
 """
 
-import importlib as _importlib
-from typing import Any as _Any
+from fungrad.numpy.on_demand import import_on_demand as _import_on_demand
 
 _NAMES = {
     "keys": "PRNGKey clone fold_in key key_data key_dtype key_impl split wrap_key_data",
@@ -26,20 +25,11 @@ _NAMES = {
 }
 """The names of each module, separated by blanks; the module is imported when one of them is asked for."""
 
-_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 
-__all__ = [*_HOME]
-__dir__ = __all__.copy
+def _reason(name: str) -> str | None:
+    from fungrad.random.exclusions import EXCLUDED  # read where a name is missing
+
+    return EXCLUDED.get(name)
 
 
-def __getattr__(name: str) -> _Any:
-    from fungrad.numpy.elsewhere import unknown_name
-    from fungrad.random.exclusions import EXCLUDED
-
-    if name in _HOME:
-        attribute = getattr(_importlib.import_module(f"fungrad.random.{_HOME[name]}"), name)
-        globals()[name] = attribute
-        return attribute
-    if name in EXCLUDED:
-        raise AttributeError(f"fungrad.random has no {name!r}: {EXCLUDED[name]}")
-    raise unknown_name("fungrad.random", name, __all__)
+_import_on_demand(globals(), _NAMES, reason=_reason)

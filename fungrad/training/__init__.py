@@ -14,8 +14,7 @@
 (30, 10)
 """
 
-import importlib as _importlib
-from typing import Any as _Any
+from fungrad.extend.packages import import_on_demand as _import_on_demand
 
 _NAMES = {
     "bars": "progress",
@@ -25,17 +24,4 @@ _NAMES = {
 }
 """The names of each module, separated by blanks; the module is imported when one of them is asked for."""
 
-_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
-
-__all__ = [*_HOME]
-__dir__ = __all__.copy
-
-
-def __getattr__(name: str) -> _Any:
-    from fungrad.extend.packages import unknown_name
-
-    if name not in _HOME:
-        raise unknown_name("fungrad.training", name, __all__)
-    attribute = getattr(_importlib.import_module(f"fungrad.training.{_HOME[name]}"), name)
-    globals()[name] = attribute
-    return attribute
+_import_on_demand(globals(), _NAMES)

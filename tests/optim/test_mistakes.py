@@ -161,7 +161,7 @@ def test_methods_of_other_libraries(name):
 
 def test_a_synonym_is_no_argument_of_any_optimizer_but_that_it_stands_for():
     """Else the advice would be taken for what has the name itself."""
-    for name in [n for n, home in optim._HOME.items() if home.startswith("optimizers")]:
+    for name in [n for n, home in optim._HOME.items() if home in ("optimizers", "rows")]:
         parameters = [*inspect.signature(getattr(optim, name)).parameters]
         for ours in {*SYNONYMS} & {*parameters}:
             for synonym in {*SYNONYMS[ours].split()} - {*parameters}:

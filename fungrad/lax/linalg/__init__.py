@@ -4,8 +4,7 @@ Unlike JAX's functions these raise `numpy.linalg.LinAlgError` for matrices that 
 do, and do not return NaN.
 """
 
-import importlib as _importlib
-from typing import Any as _Any
+from fungrad.numpy.on_demand import import_on_demand as _import_on_demand
 
 _NAMES = {
     "decompositions": "cholesky cholesky_update eig eigh lu lu_pivots_to_permutation qr schur svd",
@@ -13,11 +12,6 @@ _NAMES = {
     "systems": "symmetric_product triangular_solve tridiagonal_solve",
 }
 """The names of each module, separated by blanks; the module is imported when one of them is asked for."""
-
-_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
-
-__all__ = [*_HOME]
-__dir__ = __all__.copy
 
 _EXCLUDED = {
     "qdwh": "use fungrad.scipy.linalg.polar, which gives both factors",
@@ -27,15 +21,10 @@ _EXCLUDED = {
 }
 
 
-def __getattr__(name: str) -> _Any:
-    from fungrad.numpy.elsewhere import unknown_name
-
-    if name in _HOME:
-        attribute = getattr(_importlib.import_module(f"fungrad.lax.linalg.{_HOME[name]}"), name)
-        globals()[name] = attribute
-        return attribute
+def _reason(name: str) -> str | None:
     if name.endswith("_p") and not name.startswith("_"):
-        raise AttributeError(
-            f"fungrad.lax.linalg has no {name!r}, a primitive of JAX's own: call {name[:-2]}"
-        )
-    raise unknown_name("fungrad.lax.linalg", name, __all__, _EXCLUDED)
+        return f"it is a primitive of JAX's own: call {name[:-2]}"
+    return _EXCLUDED.get(name)
+
+
+_import_on_demand(globals(), _NAMES, reason=_reason)

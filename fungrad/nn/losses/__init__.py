@@ -13,8 +13,7 @@ Each is computed in the floating-point dtype that its operands are promoted to, 
 numbers of two bytes are computed with in float32, and rounded once.
 """
 
-import importlib as _importlib
-from typing import Any as _Any
+from fungrad.extend.packages import import_on_demand as _import_on_demand
 
 _NAMES = {
     "classification": (
@@ -37,17 +36,4 @@ _NAMES = {
 }
 """The names of each module, separated by blanks; the module is imported when one of them is asked for."""
 
-_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
-
-__all__ = [*_HOME]
-__dir__ = __all__.copy
-
-
-def __getattr__(name: str) -> _Any:
-    from fungrad.extend.packages import unknown_name
-
-    if name not in _HOME:
-        raise unknown_name("fungrad.nn.losses", name, __all__)
-    attribute = getattr(_importlib.import_module(f"fungrad.nn.losses.{_HOME[name]}"), name)
-    globals()[name] = attribute
-    return attribute
+_import_on_demand(globals(), _NAMES)

@@ -100,23 +100,8 @@ def quad(
     """
     args = as_tuple(args)
     if is_plain(a, b, args, points, wvar):
-        return scipy.integrate.quad(
-            func,
-            a,
-            b,
-            args,
-            full_output,
-            epsabs,
-            epsrel,
-            limit,
-            points,
-            weight,
-            wvar,
-            wopts,
-            maxp1,
-            limlst,
-            complex_func,
-        )
+        options = (epsabs, epsrel, limit, points, weight, wvar, wopts, maxp1, limlst, complex_func)
+        return scipy.integrate.quad(func, a, b, args, full_output, *options)
     _refuse_output("quad", full_output)
     settings = Options(float(epsabs), float(epsrel), int(limit))
     integrand = func if weight is None else _weighted(func, (a, b), weight, wvar)
