@@ -11,7 +11,7 @@ import numpy as np
 import fungrad.numpy as fnp
 from fungrad.core.tracer import Tracer
 from fungrad.core.types import type_of
-from fungrad.numpy.views import is_scalar
+from fungrad.numpy.views import is_scalar, scalar_of
 from fungrad.numpy.whole import whole_of
 from fungrad.primitives.elementwise import Cast
 from fungrad.programs.closing import NotTraced
@@ -104,17 +104,23 @@ def _extreme(original: Function, later: Function, of_whole: Function) -> Functio
         whole = all(type_of(x).dtype.kind == "i" for x in values)
         for x in values[1:]:
             after = of_whole(x, result) if whole else fnp.where(later(x, result), x, result)
-            result = as_weak(after, (x, result))
+            result = as_one_of(after, (x, result))
         return result
 
     function.__name__ = original.__name__
     return function
 
 
-def as_weak(result: Any, values: Sequence[Any]) -> Any:
-    """Return a selected Python number as weakly typed: its dtype gives way to that of other operands."""
-    weak = all(type_of(x).weak for x in values)
-    return Cast(result.dtype, True)(result) if weak and type(result) is Tracer else result
+def as_one_of(result: Any, values: Sequence[Any]) -> Any:
+    """Return a selected number as Python has it: a scalar if all values are, weakly typed if they are Python numbers.
+
+    `where` makes an array without axes, which an in-place operator would change; that of a scalar makes a new one.
+    """
+    if type(result) is not Tracer:
+        return result
+    if not any(plain_type(x) is np.ndarray for x in values):
+        result = scalar_of(result)
+    return Cast(result.dtype, True)(result) if all(type_of(x).weak for x in values) else result
 
 
 def of_hasattr(x: Any, name: str) -> bool:
@@ -157,7 +163,7 @@ def of_round(x: Any, ndigits: Any = None) -> Any:
     if type(x) is not Tracer or x.shape or x.dtype.kind != "f":
         return round(x, ndigits)
     if ndigits is not None:
-        return as_weak(fnp.round(x, ndigits), (x,))
+        return as_one_of(fnp.round(x, ndigits), (x,))
     return WHOLE(fnp.round(x)) if is_symbolic(x) else round(x.__float__())
 
 

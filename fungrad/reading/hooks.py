@@ -69,9 +69,9 @@ def _selected(condition: Any, x: Any, y: Any) -> Any:
 
     if getattr(x, "shape", ()) or getattr(y, "shape", ()):
         return x if condition else y  # an error, or a question for the value
-    from fungrad.reading.builtin import as_weak
+    from fungrad.reading.builtin import as_one_of
 
-    return as_weak(fnp.where(fnp.asarray(condition) != 0, x, y), (x, y))
+    return as_one_of(fnp.where(fnp.asarray(condition) != 0, x, y), (x, y))
 
 
 def negated(x: Any) -> Any:
