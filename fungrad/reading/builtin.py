@@ -112,7 +112,7 @@ def _extreme(original: Function, later: Function, of_whole: Function) -> Functio
 
 
 def as_one_of(result: Any, values: Sequence[Any]) -> Any:
-    """Return a selected number as Python has it: a scalar if all values are, weakly typed if they are Python numbers.
+    """Return a selected number as Python has it: a scalar among scalars, weak among Python numbers.
 
     `where` makes an array without axes, which an in-place operator would change; that of a scalar makes a new one.
     """
