@@ -9,6 +9,7 @@ Design: docs/design/35-other-libraries-programs.md.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import runpy
 import sys
@@ -19,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-__all__ = ["attributes", "lacks", "refuse_strays", "run", "stand_in"]
+__all__ = ["attributes", "fill", "lacks", "reachable", "refuse_strays", "run", "stand_in"]
 
 PROGRAM: dict[str, Any] = {}
 """Names that a program begins with, besides Python's builtins; `install` functions add to it."""
@@ -81,6 +82,23 @@ def lacks(name: str, absent: Mapping[str, str]) -> str:
     above = (".".join(parts[:n]) for n in range(len(parts), 0, -1))
     reason = next((absent[x] for x in above if x in absent), None)
     return f"fungrad, in the place of {parts[0]}, has no {name}" + (f": {reason}" if reason else "")
+
+
+def reachable(module: str, names: Iterable[str]) -> list[str]:
+    """Return those of the public names that a stand-in has; they are in its `vars` from then on."""
+    found = []
+    for name in names:
+        with contextlib.suppress(AttributeError, ImportError):
+            if name[:1] != "_":
+                getattr(sys.modules[module], name)
+                found.append(name)
+    return sorted(found)
+
+
+def fill(modules: Iterable[str]) -> None:
+    """Make all names of stand-ins, so that their `vars` have them."""
+    for module in modules:
+        getattr(importlib.import_module(module), "__all__", None)
 
 
 def attributes(

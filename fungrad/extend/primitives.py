@@ -96,7 +96,8 @@ class _Primitives:
                 inert -= inspect.signature(function).parameters.keys()
             return function(*operands, **{k: x for k, x in params.items() if k not in inert})
 
-        primitive = own(_NAMES.get(short, short))
+        equal = _NAMES.get(short, short)  # one that is bound in another way is another object
+        primitive = Own(equal) if equal != short and hasattr(lax, short) else own(equal)
         primitive.function = call
         return primitive
 

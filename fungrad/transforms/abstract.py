@@ -19,7 +19,7 @@ from fungrad.core.transformed import transformed
 from fungrad.core.types import ArrayType, array_type, name_of_dtype, type_of
 from fungrad.primitives.shaping import full
 from fungrad.transforms.argnums import positions_in
-from fungrad.transforms.arguments import argument_types, check_callable, name_of
+from fungrad.transforms.arguments import argument_types, check_callable, described, name_of
 from fungrad.transforms.avals import ShapedArray
 from fungrad.transforms.avals import typeof as typeof
 from fungrad.transforms.call import output_variables
@@ -163,7 +163,7 @@ def trace_abstractly(
     with _Hoisting(label, mode) as trace, ExitStack() as axes:
         for name, size in axis_env:
             axes.enter_context(opened(name, size, trace))
-        types = argument_types(leaves, moving, kwargs, label)
+        types = argument_types([*map(described, leaves)], moving, kwargs, label)
         tracers = [trace.new_input(t) for t in types]
         traced, new_kwargs = tree.unflatten(structure, tracers)
         rest = iter(traced)
@@ -237,7 +237,7 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     fun
         A function of arrays, numbers and pytrees of them.
     *args, **kwargs
-        Its arguments, or `ShapeDtypeStruct` in their place.
+        Its arguments, or anything with their `shape` and `dtype` (`ShapeDtypeStruct`) in their place.
 
     Returns
     -------

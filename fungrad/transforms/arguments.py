@@ -8,6 +8,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -179,6 +180,17 @@ def argument_types(
         return narrowed_types(types, leaves) if settings.get().narrow else types
     except TypeError:
         raise no_type(args, kwargs, label, positions) from None
+
+
+def described(x: Any) -> Any:
+    """Return `x`, or a stand-in with NumPy's dtype for one whose dtype is ``float``, ``"f4"`` or the like."""
+    dtype, shape = getattr(x, "dtype", None), getattr(x, "shape", None)
+    if isinstance(dtype, (type, str)) and isinstance(shape, tuple):
+        try:
+            return SimpleNamespace(shape=shape, dtype=np.dtype(dtype))
+        except TypeError:
+            return x
+    return x
 
 
 def argument_place(

@@ -26,6 +26,7 @@ from fungrad.transforms.arguments import (
     argument_types,
     as_operand,
     check_callable,
+    described,
     name_of,
 )
 from fungrad.transforms.auxiliary import Auxiliary, split_aux
@@ -342,7 +343,7 @@ def linear_transpose(
         raise no_reduce_axes("linear_transpose")
     label = f"linear_transpose({name_of(fun)})"
     leaves, structure = tree.flatten(primals)
-    types = argument_types(leaves, primals, {}, label)
+    types = argument_types([*map(described, leaves)], primals, {}, label)
     for i, t in enumerate(types):
         if not t.inexact:
             raise TypeError(

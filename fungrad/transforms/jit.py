@@ -27,7 +27,7 @@ from fungrad.core.transformed import Portable, resemble
 from fungrad.core.types import PYTHON_SCALARS, native_type, quick_type, type_of
 from fungrad.transforms.argnums import chosen_arguments, keyed, parameters_of, positions_of
 from fungrad.transforms.argument_errors import no_type
-from fungrad.transforms.arguments import ARRAYS, as_operands, check_callable, name_of
+from fungrad.transforms.arguments import ARRAYS, as_operands, check_callable, described, name_of
 from fungrad.transforms.donation import donated_leaves
 from fungrad.transforms.dtypes import narrowed_types
 from fungrad.transforms.entry import Entry, NotToBeCached, Programs, forget
@@ -260,6 +260,8 @@ class Jitted(Portable):
         Arguments may be arrays or anything with their `shape` and `dtype`. Of a function that asks for values, it is the
         program for those of the arguments.
         """
+        if any(described(x) is not x for x in tree.leaves((args, kwargs))):
+            args, kwargs = tree.map(described, (args, kwargs))
         entry, leaves = self._entry(args, kwargs)
         return Lowered(self, entry if isinstance(entry, Entry) else entry.variant_for(leaves))
 

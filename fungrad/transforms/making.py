@@ -32,6 +32,9 @@ from fungrad.transforms.dtypes import weakly_typed
 from fungrad.transforms.entry import Entry, NotToBeCached
 from fungrad.transforms.explain import Signature
 
+_POSITIONAL = tree.structure((0, {}))
+"""Positional arguments, in place of the leaf, and no others."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Making:
@@ -68,7 +71,7 @@ class Making:
             structure, expr, draws = self._recorded(trace, inputs)
         draws.warn(self.label)
         captured = [*trace.captures.values()]
-        entry = Entry(self.name, expr, captured, self._structure(inputs), structure, self.donated)
+        entry = Entry(self.name, expr, captured, self.structure(), structure, self.donated)
         entry.signature = self.signature(entry.in_structure)
         if trace.facts.reshaped and trace.facts.assigned:
             entry.layouts = tuple(layouts)
@@ -90,7 +93,7 @@ class Making:
         if trace.captures or trace.facts.depends_on < trace.level:
             raise NotForAll
         laid_out = trace.facts.reshaped and trace.facts.assigned
-        known = expr, answers.questions, self._structure(inputs), structure
+        known = expr, answers.questions, self.structure(), structure
         return Answered(*known, laid_out, draws.made)
 
     def by_values(self, leaves: Sequence[Any]) -> Any:
@@ -145,7 +148,10 @@ class Making:
 
     def structure(self) -> tree.TreeDef:
         """Return the structure of the arguments that are not static."""
-        return tree.structure(self.rebuild([0] * len(self.types)))
+        given = self.structure_of_call
+        if given is None:
+            given = tree.structure((0,) * len(self.types))
+        return given if self.named else _POSITIONAL.compose(given)
 
     def _trace(self) -> Trace:
         return Trace(self.label, PROGRAM)
@@ -153,9 +159,6 @@ class Making:
     def _inputs(self, trace: Trace, layouts: Sequence[Layout]) -> list[Tracer]:
         pairs = zip(self.types, layouts, strict=True)
         return [trace.new_input(t, layout=layout) for t, layout in pairs]
-
-    def _structure(self, inputs: Sequence[Tracer]) -> tree.TreeDef:
-        return tree.structure(self.rebuild(inputs))
 
     def _called(self, leaves: Sequence[Any]) -> Any:
         called = self.rebuild(leaves)

@@ -960,3 +960,187 @@ def test_classes_that_libraries_ask_for():
     info = jax.stages.ArgInfo(jax.typeof(jnp.ones(2)), donated=False)
     assert (info.shape, info.dtype, info.donated) == ((2,), jnp.float32, False)
     assert not batching.is_vmappable(jnp.ones(2))
+
+
+class Described:
+    def __init__(self, shape, dtype):
+        self.shape, self.dtype = shape, dtype
+
+
+@pytest.mark.parametrize("dtype", [float, "float32", np.float32, jnp.float32, np.dtype("f4")])
+def test_what_has_a_shape_and_a_dtype_stands_for_an_array(dtype):
+    x, f = Described((3,), dtype), lambda x: 2 * x
+    wide = jax.dtypes.canonicalize_dtype(dtype)
+    for made in (
+        jax.eval_shape(f, x),
+        jax.jit(f).eval_shape(x),
+        jax.jit(f).lower(x).out_info,
+        jax.eval_shape(lambda t: t["a"], {"a": x}),
+        *jax.make_jaxpr(f)(x).out_avals,
+    ):
+        assert (made.shape, made.dtype) == ((3,), wide)
+    (back,) = jax.linear_transpose(f, x)(jnp.ones(3, wide))
+    assert (back.tolist(), back.dtype) == ([2.0] * 3, wide)
+    for call in (jax.jit(f), jax.vmap(f), jnp.sin):
+        with pytest.raises((TypeError, ValueError)):
+            call(Described((3,), float))
+
+
+@jax.tree_util.register_pytree_node_class
+class Converting:
+    """Made anew, it computes with its leaves."""
+
+    def __init__(self, x):
+        self.x = x if isinstance(x, float) else jnp.astype(x, float)
+
+    def tree_flatten(self):
+        return (self.x,), None
+
+    @classmethod
+    def tree_unflatten(cls, aux, children):
+        return cls(*children)
+
+    @jax.jit
+    def scaled(self, by):
+        return self.x * by
+
+
+@pytest.mark.parametrize("x", [0.5, jnp.ones(3), jnp.arange(3)])
+def test_classes_that_compute_when_they_are_made_anew(x):
+    p = Converting(x)
+    want = (2 * np.asarray(p.x)).tolist()
+    assert p.scaled(2.0).tolist() == p.scaled(by=2.0).tolist() == want
+    assert jax.jit(lambda p: p.scaled(2.0))(p).tolist() == want
+    assert jax.jit(lambda a: a[0])([p]).x.tolist() == np.asarray(p.x).tolist()
+    assert (
+        jax.grad(lambda p: jnp.sum(p.scaled(2.0)))(p).x.tolist() == np.full_like(want, 2).tolist()
+    )
+
+
+def test_all_names_of_a_module_are_imported():
+    for module, names in {
+        "jax": "jit lax numpy vmap",
+        "jax.numpy": "abs float32 linalg pi sin",
+        "jax.numpy.linalg": "norm cholesky",
+        "jax.lax": "scan cond add",
+        "jax.scipy.special": "logsumexp erf",
+        "jax.tree_util": "tree_map tree_transpose",
+    }.items():
+        found = {}
+        exec(f"from {module} import *", found)
+        assert not set(names.split()) - set(found)
+        assert not [name for name in found if name[:1] == "_" and name != "__builtins__"]
+
+
+def test_names_that_are_only_imported():
+    """Calling them is an error."""
+    from jax import ffi
+    from jax._src.dispatch import apply_primitive
+    from jax._src.pjit import auto_axes
+    from jax.experimental import colocated_python
+    from jax.experimental.colocated_python import func
+    from jax.experimental.custom_partitioning import custom_partitioning
+    from jax.extend import ifrt_programs
+    from jax.interpreters import mlir
+
+    ffi.register_ffi_target("name", None, platform="cpu", api_version=1)
+    assert not isinstance(jnp.ones(2), mlir.LoweringRuleContext)
+    assert apply_primitive
+    assert ifrt_programs
+    for refused in (ffi.ffi_call, mlir.LoweringRuleContext, func):
+        with pytest.raises((NotImplementedError, TypeError)):
+            refused("name", None)
+    assert auto_axes(abs) is abs is auto_axes(axes="x")(abs)
+    partitioned = custom_partitioning(lambda x: x + 1)
+    partitioned.def_partition(partition=None, infer_sharding_from_operands=None)
+    assert jax.jit(partitioned)(1) == 2 == colocated_python.colocated_python(lambda x: x + 1)(1)
+
+
+def test_programs_are_saved():
+    from jax import export
+
+    exported = export.export(jax.jit(lambda x: {"y": 2 * x}))(jax.ShapeDtypeStruct((3,), "f4"))
+    loaded = export.deserialize(exported.serialize())
+    for program in (exported, loaded):
+        assert isinstance(program, export.Exported)
+        assert program.call(jnp.ones(3, "f4"))["y"].tolist() == [2.0] * 3
+        assert isinstance(program.call(np.ones(3, "f4"))["y"], jax.Array)
+        assert program.in_avals[0].shape == program.out_avals[0].shape == (3,)
+    assert jax.grad(lambda x: jnp.sum(loaded.call(x)["y"]))(jnp.ones(3, "f4")).tolist() == [2.0] * 3
+    with pytest.raises(ValueError, match=r"jax\.jit"):
+        export.export(abs)
+
+
+def test_trees_are_transposed_by_their_leaves():
+    leaves = jax.tree.structure((0, 0)), jax.tree.structure([0, 0])
+    for transpose in (jax.tree.transpose, jax.tree_util.tree_transpose):
+        assert transpose(*leaves, ((1, 2), [3, 4])) == [(1, 3), (2, 4)]
+        with pytest.raises(TypeError):
+            transpose(*leaves, ((1, 2), (3, 4, 5)))
+    assert jax.tree.transpose(leaves[0], None, ([1, 2], [3, 4])) == [(1, 3), (2, 4)]
+
+
+def test_sparse_vectors_are_multiplied():
+    row = sparse.BCOO.fromdense(jnp.array([0.0, 2.0, 0.0, 3.0]))
+    x, a = jnp.arange(4.0), jnp.arange(8.0).reshape(4, 2)
+    assert (row @ x).tolist() == (x @ row).tolist() == 11.0
+    assert (row @ a).tolist() == (a.T @ row).tolist() == [22.0, 27.0]
+    assert jax.grad(lambda x: row @ x)(x).tolist() == [0.0, 2.0, 0.0, 3.0]
+
+
+def test_one_uniform_number_between_bounds_of_shape_1():
+    key, one = jax.random.key(0), jnp.ones(1)
+    number = jax.random.uniform(key)
+    for low, high in ((0 * one, 2.0), (0 * one, 2 * one), (0.0, 2 * one)):
+        made = jax.random.uniform(key, (), minval=low, maxval=high)
+        assert made.tolist() == ([2 * number.item()] if np.shape(low) else 2 * number.item())
+    assert jax.jit(lambda m: jax.random.uniform(key, minval=m))(0 * one).shape == (1,)
+
+
+@pytest.mark.parametrize(
+    "dtype", [np.float32, "float32", np.dtype("f4"), jnp.float32, np.ones(1, "f4")]
+)
+def test_limits_of_dtypes_however_they_are_named(dtype):
+    assert jnp.finfo(dtype).eps == np.finfo("f4").eps
+    if not isinstance(dtype, np.ndarray):
+        assert jax.dtypes.canonicalize_dtype(dtype) == np.float32
+
+
+def test_arrays_are_of_one_class(tmp_path, monkeypatch):
+    """In modules that ask for the class of an array, as equinox does to read one."""
+    (tmp_path / "asking_for_classes.py").write_text("""
+import jax.numpy as jnp
+names = set(jnp.__dict__)
+of_arrays = type(jnp.array(0)) is type(jnp.ones(2)) is type(jnp.asarray(1.0) + 1)
+others = type(1) is int and isinstance(int, type) and type("A", (), {})().__class__.__name__ == "A"
+one: type[int] = int
+""")
+    monkeypatch.syspath_prepend(tmp_path)
+    import asking_for_classes
+
+    assert asking_for_classes.of_arrays
+    assert asking_for_classes.others
+    assert {"sin", "linalg", "float32", "abs"} <= asking_for_classes.names
+
+
+def test_classes_with_functions_to_map_them_are_refused():
+    class Own:
+        pass
+
+    jax.tree_util.register_pytree_node(Own, lambda x: ((x.y,), None), lambda _, y: own(*y))
+
+    def own(y):
+        made = Own()
+        made.y = y
+        return made
+
+    batching.register_vmappable(Own, int, int, None, None, None)
+    try:
+        assert jax.vmap(lambda x: 2 * x)(jnp.ones(2)).tolist() == [2.0, 2.0]
+        assert batching.is_vmappable(own(1))
+        if batching.__name__.startswith("fungrad"):
+            with pytest.raises(NotImplementedError, match="register_vmappable"):
+                jax.vmap(lambda x: x.y)(own(jnp.ones(2)))
+    finally:
+        batching.unregister_vmappable(Own)
+    assert not batching.is_vmappable(own(1))

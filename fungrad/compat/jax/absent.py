@@ -7,13 +7,13 @@ from types import MappingProxyType
 
 _TABLE: dict[str, dict[str, str]] = {
     "it is part of XLA, and programs here become NumPy's calls": {
-        "jax": "export ffi memory live_arrays",
+        "jax": "memory live_arrays",
         "jax.extend": "mlir lowering xla",
         "jax.extend.backend": """
             backend_xla_version get_compile_options register_backend_cache register_backend_factory
         """,
         "jax.extend.sharding": "",
-        "jax.experimental": "serialize_executable custom_partitioning xla_metadata",
+        "jax.experimental": "serialize_executable",
         "jax.interpreters.mlir": "",
         "jax.interpreters.pxla": "create_compile_options",
         "jax.interpreters.xla": "Backend",
@@ -26,6 +26,7 @@ _TABLE: dict[str, dict[str, str]] = {
     },
     "there is one process with one device; map with jax.vmap": {
         "jax": "make_array_from_process_local_data make_array_from_single_device_arrays smap",
+        "jax.experimental.custom_partitioning": "",
         "jax.experimental.mesh_utils": "create_hybrid_device_mesh device_kind_handler_dict",
         "jax.experimental.multihost_utils": "",
         "jax.lax": "precv psend ragged_all_to_all",
@@ -50,7 +51,6 @@ _TABLE: dict[str, dict[str, str]] = {
         "jax.extend.core": "InconclusiveDimensionOperation call_impl",
         "jax.extend.source_info_util": "NameStack",
         "jax.interpreters.ad": "JVPTrace",
-        "jax.interpreters.batching": "register_vmappable unregister_vmappable",
         "jax.interpreters.partial_eval": """
             dce_jaxpr dce_jaxpr_call_rule dce_jaxpr_closed_call_rule dce_jaxpr_consts
         """,

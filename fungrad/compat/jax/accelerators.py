@@ -1,8 +1,8 @@
-"""Names of `jax.experimental.pallas` for GPUs and TPUs: each imports, and raises when called."""
+"""Names of JAX for GPUs, TPUs and XLA: each can be imported, and raises when it is called."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from fungrad.compat.jax.modules import numpy as _numpy
@@ -19,23 +19,37 @@ class Options:
         vars(self).update(options)
 
 
-def of_accelerators(module: str, names: str, globals_: dict[str, Any]) -> Callable[[str], Any]:
-    """Return ``__getattr__`` for a module whose `names` are functions that explain why they cannot run."""
-    known = frozenset(names.split())
+_KERNELS = (
+    "it is for kernels on GPUs or TPUs. Choose what the program has for the CPU, or write the kernel with the names of "
+    "jax.experimental.pallas alone, and interpret=True"
+)
+
+
+def _refusing(name: str, message: str, is_class: bool) -> Any:
+    """Return a class or a function that raises when it is called."""
+
+    def refused(*_: Any, **__: Any) -> NoReturn:
+        raise NotImplementedError(message)
+
+    refused.__name__ = refused.__qualname__ = name
+    return type(name, (), {"__init__": refused}) if is_class else refused
+
+
+def importable(
+    module: str, names: Iterable[str], globals_: dict[str, Any], why: str = _KERNELS
+) -> Callable[[str], Any]:
+    """Return ``__getattr__`` for a module whose `names` can be imported; calling one is an error.
+
+    A name that begins with a capital letter is a class, for annotations and for `isinstance`.
+    """
+    known = frozenset(names)
 
     def __getattr__(name: str) -> Any:
+        missing = lacks(f"{module}.{name}", {})
         if name not in known:
-            raise AttributeError(lacks(f"{module}.{name}", {}), name=name)
-
-        def refused(*_: Any, **__: Any) -> NoReturn:
-            raise NotImplementedError(
-                f"{lacks(f'{module}.{name}', {})}: it is for kernels on GPUs or TPUs. Choose what the program has for the CPU, or "
-                "write the kernel with the names of jax.experimental.pallas alone, and interpret=True"
-            )
-
-        refused.__name__ = refused.__qualname__ = name
-        globals_[name] = refused
-        return refused
+            raise AttributeError(missing, name=name)
+        made = globals_[name] = _refusing(name, f"{missing}: {why}", name[0].isupper())
+        return made
 
     globals_["__dir__"] = lambda: sorted({*globals_, *known})
     return __getattr__

@@ -15,7 +15,7 @@ import numpy as np
 
 import fungrad.numpy as fnp
 from fungrad.compat.jax.absent import ABSENT
-from fungrad.compat.jax.arguments import UNREAD, is_inert, refuse, refuse_unless
+from fungrad.compat.jax.arguments import UNREAD, is_inert, parsed, refuse, refuse_unless
 from fungrad.compat.jax.array import Array
 from fungrad.compat.jax.constants import LIKE, at_home
 from fungrad.compat.jax.crossing import (
@@ -36,7 +36,7 @@ from fungrad.compat.jax.crossing import (
 from fungrad.compat.jax.inert import inert_names, itself
 from fungrad.compat.jax.names import names_of
 from fungrad.compat.jax.weakness import keeping_weak
-from fungrad.compat.standing_in import lacks
+from fungrad.compat.standing_in import lacks, reachable
 from fungrad.core.tracer import Tracer, current_trace
 
 _FUNCTIONS_NAMES = """
@@ -66,7 +66,7 @@ class _Writer:
     ) -> None:
         self.name, self.raw, self.own = name, raw, target
         self.target = keeping_weak(module, name, target)
-        self.given = _parsed(parameters)
+        self.given = parsed(parameters)
         try:
             self.known = {**inspect.signature(target).parameters}
         except (TypeError, ValueError):
@@ -251,12 +251,6 @@ class _Writer:
         return [f"    if {name} is not fg__{name}: {hand}"]
 
 
-def _parsed(parameters: str) -> list[inspect.Parameter]:
-    namespace: dict[str, Any] = {}
-    exec(f"def f({parameters}): pass", namespace)
-    return [*inspect.signature(namespace["f"]).parameters.values()]
-
-
 # No parameter begins with fg_, so that none hides what the lines use.
 _PLACES: dict[str, Any] = {
     "__name__": "fungrad.compat.jax.adapting",
@@ -354,12 +348,14 @@ def namespace(
         What is made of results, by the names of functions that are given their arguments as they are; that under "*" is for all.
     """
     table, unchanged, below = names_of(jax), frozenset(as_it_is.split()), frozenset(modules.split())
-
     idle = inert_names(jax)
+    every = {*globals_.pop("__all__", ()), *table, *below}
 
     def get(name: str) -> Any:
         if name in below:
             return importlib.import_module(f"{globals_['__name__']}.{name}")
+        if name == "__all__":  # for `from jax.numpy import *`
+            return reachable(globals_["__name__"], every)
         member: Any = _NOTHING
         if name[:2] != "__" or name in table:  # tools ask all modules for others
             member = idle[name] if name in idle else _member(sources, name)
@@ -385,7 +381,7 @@ def namespace(
         globals_[name] = member
         return member
 
-    globals_["__dir__"] = lambda: sorted({*globals_, *table, *below})
+    globals_["__dir__"] = lambda: sorted({*globals_, *every})
     return get
 
 

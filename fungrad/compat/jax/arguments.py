@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NoReturn
@@ -69,3 +70,10 @@ def refuse_unless(function: str, parameter: str, value: Any, default: Any) -> No
     plain = type(value) is type(default) and isinstance(value, (str, int, float))
     if value is not default and not (plain and value == default):
         refuse(function, parameter)
+
+
+def parsed(parameters: str) -> list[inspect.Parameter]:
+    """Return the parameters of a function that are written between its parentheses."""
+    namespace: dict[str, Any] = {}
+    exec(f"def f({parameters}): pass", namespace)
+    return [*inspect.signature(namespace["f"]).parameters.values()]

@@ -40,13 +40,14 @@ _MODES = {
 _PYTHONS = (bool, int, float, complex)
 
 
-def _of_array(x: Any) -> Any:
-    """Return the dtype of an array, or a dtype as it is."""
-    return getattr(x, "dtype", x)
+def of_array(x: Any) -> Any:
+    """Return the dtype of an array, or a dtype as it is, also a class of scalars."""
+    own = getattr(x, "dtype", None)
+    return own if isinstance(own, np.dtype) else x
 
 
 def _limits(name: str, given: Any) -> Any:
-    dtype = np.dtype(_of_array(given))
+    dtype = np.dtype(of_array(given))
     if dtype.type.__module__ == "ml_dtypes":  # NumPy's functions know its own dtypes alone
         return added_dtype(name)(dtype)
     return getattr(fnp, name)(dtype)
@@ -79,7 +80,7 @@ def issubdtype(arg1: Any, arg2: Any) -> bool:
 
     def plain(x: Any) -> Any:
         given = isinstance(x, type) and issubclass(x, np.generic)
-        return x if given else _of_array(x)
+        return x if given else of_array(x)
 
     arg1, arg2 = plain(arg1), plain(arg2)
     key = isinstance(arg1, np.dtype) and is_key(arg1)

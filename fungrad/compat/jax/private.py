@@ -207,6 +207,14 @@ def local_devices(*_: Any, **__: Any) -> list[Any]:
     return [CPU]
 
 
+def auto_axes(fun: Any = None, /, **_: Any) -> Any:
+    """Return the function, or a decorator that does: no axis lies along several devices."""
+    return itself if fun is None else fun
+
+
+explicit_axes = auto_axes
+
+
 def backend_compile_and_load(*_: Any, **__: Any) -> Any:
     """Stand-in for XLA's caller, which is never used."""
     raise NotImplementedError("fungrad, in the place of jax, has no XLA")
@@ -293,9 +301,30 @@ def eval_context() -> Iterator[None]:
         yield
 
 
+vmappable: set[type] = set()
+"""Classes that are mapped by functions of their own, which `vmap` refuses here."""
+
+
+def register_vmappable(
+    data_type: type,
+    spec_type: Any,
+    axis_size_type: Any,
+    to_elt: Any,
+    from_elt: Any,
+    make_iota: Any,
+) -> None:
+    """Remember a class that `vmap` has to refuse."""
+    vmappable.add(data_type)
+
+
+def unregister_vmappable(data_type: type) -> None:
+    """Forget a class."""
+    vmappable.discard(data_type)
+
+
 def is_vmappable(x: Any) -> bool:
-    """Return False: `register_vmappable` is refused, so no class is mapped by functions of its own."""
-    return False
+    """Return whether an object is of a class that is mapped by functions of its own."""
+    return type(x) in vmappable
 
 
 def is_constant_dim(dim: Any) -> bool:

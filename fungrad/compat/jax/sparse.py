@@ -123,18 +123,20 @@ class BCOO(JAXSparse):
     T = property(lambda self: self.transpose())
 
     def __matmul__(self, other: Any) -> Any:
-        if not _is_dense(other) or self.ndim != 2:
+        if not _is_dense(other) or not 0 < self.ndim < 3:
             return NotImplemented
-        if not 0 < other.ndim < 3 or other.shape[0] != self.shape[1]:
+        if not 0 < other.ndim < 3 or other.shape[0] != self.shape[-1]:
             raise TypeError(f"the product of arrays of shapes {self.shape} and {other.shape}")
-        rows, columns = self.indices[:, 0], self.indices[:, 1]
-        taken = jnp.asarray(other).at[columns].get(mode="fill", fill_value=0)
+        taken = jnp.asarray(other).at[self.indices[:, -1]].get(mode="fill", fill_value=0)
         terms = (self.data if other.ndim == 1 else self.data[:, None]) * taken
+        if self.ndim == 1:
+            return jnp.sum(terms, 0)
+        rows = self.indices[:, 0]
         made = jnp.zeros((self.shape[0], *other.shape[1:]), terms.dtype)
         return made.at[rows].add(terms, mode="drop")
 
     def __rmatmul__(self, other: Any) -> Any:
-        if not _is_dense(other) or self.ndim != 2:
+        if not _is_dense(other) or not 0 < self.ndim < 3:
             return NotImplemented
         return (self.T @ jnp.asarray(other).T).T
 

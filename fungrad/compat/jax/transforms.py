@@ -22,7 +22,7 @@ from fungrad.compat.jax.crossing import (
     received_tree,
     receiving,
 )
-from fungrad.compat.jax.private import checkpoints
+from fungrad.compat.jax.private import checkpoints, is_vmappable, vmappable
 from fungrad.compat.jax.results import Lowered, Traced
 from fungrad.compat.jax.x64 import canonical
 from fungrad.core import tree
@@ -157,6 +157,8 @@ def vmap(
     """Return `fun` mapped over axes; an unmapped argument may be anything, such as a function."""
     if sum_match:
         refuse("vmap", "sum_match")
+    if vmappable:
+        fun = _unmapped(fun)
     mapped = Crossed(fungrad.vmap(fun, in_axes, out_axes, axis_name, axis_size))
     if not isinstance(in_axes, tuple | list) or not any(a is None for a in in_axes):
         return mapped
@@ -180,6 +182,22 @@ def vmap(
         )
 
     return call
+
+
+def _unmapped(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `fun` that refuses arguments of classes that are mapped by functions of their own."""
+
+    @functools.wraps(fun, updated=())
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        for x in tree.leaves((args, kwargs), is_leaf=is_vmappable):
+            if is_vmappable(x):
+                raise NotImplementedError(
+                    f"vmap: fungrad, in the place of jax, does not map by the functions that {type(x).__name__} was given by "
+                    "register_vmappable. Call the function in a loop"
+                )
+        return fun(*args, **kwargs)
+
+    return checked
 
 
 class Linearized(Crossed):

@@ -35,7 +35,7 @@ named_scope = inert.named_scope
 
 _MODULES = """
 ad_checkpoint api_util core custom_batching custom_derivatives debug distributed dlpack dtypes errors
-example_libraries experimental extend flatten_util image interpreters lax monitoring nn numpy ops profiler
+example_libraries experimental export extend ffi flatten_util image interpreters lax monitoring nn numpy ops profiler
 random ref scipy sharding stages test_util tree tree_util typing util version _src
 """
 _FINISH = {

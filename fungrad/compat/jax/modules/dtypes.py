@@ -6,7 +6,15 @@ import numpy as np
 
 from fungrad.compat.jax.adapting import namespace as _namespace
 from fungrad.compat.jax.crossing import dtype_of, scalar_type
-from fungrad.compat.jax.jnp import extended, finfo, iinfo, issubdtype, prng_key, result_type
+from fungrad.compat.jax.jnp import (
+    extended,
+    finfo,
+    iinfo,
+    issubdtype,
+    of_array,
+    prng_key,
+    result_type,
+)
 from fungrad.compat.jax.x64 import canonical
 from fungrad.core.types import float0
 
@@ -28,7 +36,7 @@ class TypePromotionError(TypeError):
 
 def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> Any:
     """Return the dtype, or that of 32 bits where there are none of 64."""
-    return canonical(np.dtype(getattr(dtype, "dtype", dtype)))
+    return canonical(np.dtype(of_array(dtype)))
 
 
 def itemsize_bits(dtype: Any) -> int:

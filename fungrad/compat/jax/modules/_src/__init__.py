@@ -25,7 +25,7 @@ custom_batching jax.custom_batching
 custom_derivatives jax.custom_derivatives
 custom_transpose
 debugging jax.debug
-dispatch jax.extend.core.primitives
+dispatch jax.extend.core.primitives jax.interpreters.xla
 dlpack jax.dlpack
 dtypes jax.dtypes
 effects jax.extend.core

@@ -18,5 +18,6 @@ __getattr__ = _namespace(
     "jax.experimental",
     globals(),
     ["fungrad.experimental", "fungrad.compat.jax.hijax"],
-    "checkify hijax jet ode multihost_utils mesh_utils layout pallas pjit shard_map sparse",
+    """array_serialization checkify colocated_python custom_partitioning hijax jet ode multihost_utils mesh_utils layout pallas pjit shard_map sparse
+    xla_metadata""",
 )

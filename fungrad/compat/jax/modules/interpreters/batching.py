@@ -2,6 +2,5 @@
 
 from fungrad.compat.jax.adapting import namespace as _namespace
 
-__getattr__ = _namespace(
-    "jax.interpreters.batching", globals(), ["fungrad.extend.batching"], "", "*"
-)
+_SOURCES = ["fungrad.extend.batching", "fungrad.compat.jax.private"]
+__getattr__ = _namespace("jax.interpreters.batching", globals(), _SOURCES, "", "*")

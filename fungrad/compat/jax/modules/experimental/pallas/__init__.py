@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from fungrad.compat.jax.accelerators import Options
-from fungrad.compat.jax.accelerators import of_accelerators as _of_accelerators
+from fungrad.compat.jax.accelerators import importable as _importable
 from fungrad.compat.jax.elements import Slice as Slice
 from fungrad.compat.jax.elements import ds as ds
 from fungrad.compat.jax.inert import no_effect as _no_effect
@@ -54,4 +54,4 @@ _NAMES = """
 BoundedSlice DeviceIdType Indirect RevisitMode core_map empty_ref_like estimate_cost get_global kernel lower_as_mlir
 pallas_export_experimental run_state select_ref semaphore semaphore_read semaphore_signal semaphore_wait
 """
-__getattr__ = _of_accelerators("jax.experimental.pallas", _NAMES, globals())
+__getattr__ = _importable("jax.experimental.pallas", _NAMES.split(), globals())

@@ -1,7 +1,7 @@
 """`jax.experimental.pallas.mosaic_gpu`: names for GPUs."""
 
 from fungrad.compat.jax.accelerators import Options
-from fungrad.compat.jax.accelerators import of_accelerators as _of_accelerators
+from fungrad.compat.jax.accelerators import importable as _importable
 from fungrad.compat.jax.pallas_specs import BlockSpec as BlockSpec
 
 CompilerParams = Options
@@ -13,4 +13,4 @@ async_prefetch atomic_add barrier_arrive barrier_wait broadcasted_iota commit_sm
 dynamic_scheduling_loop emit_pipeline emit_pipeline_warp_specialized kernel layout_cast load nd_loop planar_snake
 print_layout remote_ref set_max_registers tcgen05_mma transform_ref transpose_ref wait_smem_to_gmem wgmma wgmma_wait
 """
-__getattr__ = _of_accelerators("jax.experimental.pallas.mosaic_gpu", _NAMES, globals())
+__getattr__ = _importable("jax.experimental.pallas.mosaic_gpu", _NAMES.split(), globals())

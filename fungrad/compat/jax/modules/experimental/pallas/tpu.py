@@ -1,8 +1,8 @@
 """`jax.experimental.pallas.tpu`: names for interpreted kernels, and names for TPUs."""
 
 from fungrad.compat.jax.accelerators import Options
+from fungrad.compat.jax.accelerators import importable as _importable
 from fungrad.compat.jax.accelerators import load as load
-from fungrad.compat.jax.accelerators import of_accelerators as _of_accelerators
 from fungrad.compat.jax.accelerators import store as store
 from fungrad.compat.jax.pallas_specs import MemorySpace as MemorySpace
 
@@ -21,4 +21,4 @@ matmul_pop matmul_push_rhs pack_elementwise prng_random_bits prng_seed reset_tpu
 sample_block set_tpu_interpret_mode stateful_bernoulli stateful_bits stateful_normal stateful_uniform stochastic_round
 sync_copy to_pallas_key touch trace_value unpack_elementwise with_memory_space_constraint
 """
-__getattr__ = _of_accelerators("jax.experimental.pallas.tpu", _NAMES, globals())
+__getattr__ = _importable("jax.experimental.pallas.tpu", _NAMES.split(), globals())
