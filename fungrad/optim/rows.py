@@ -41,7 +41,7 @@ Examples
 >>> tx = optim.{name}(0.5)
 >>> params = np.ones(2)
 >>> tx.update(np.ones(2), tx.init(params), params)[0].round(2)
-array([{step}, {step}])"""
+array([{steps}])"""
 
 
 def _parameter(name: str, annotation: str, **default: Any) -> inspect.Parameter:
@@ -53,7 +53,7 @@ def _optimizer(
     name: str,
     text: str,
     first: _Maker,
-    step: float = -0.5,
+    steps: str = "-0.5, -0.5",
     *,
     decay: float | None = None,
     then: Sequence[_Maker] = (),
@@ -63,8 +63,8 @@ def _optimizer(
     """Return a public function: a chain of `first`, decay of parameters, `then`, the learning rate.
 
     It takes the learning rate and the parameters of `first`, except those in `without`; `defaults` are other defaults.
-    With `decay`, the default of `weight_decay`, that and `mask` follow. `text` is the head of its docstring; `step` is
-    what it makes of a gradient of ones, in the example.
+    With `decay`, the default of `weight_decay`, that and `mask` follow. `text` is the head of its docstring; `steps` are
+    those for gradients of one, in the example.
     """
     own = [
         p.replace(default=defaults.get(p.name, p.default))
@@ -93,7 +93,7 @@ def _optimizer(
 
     make.__name__ = make.__qualname__ = name
     make.__signature__ = signature  # type: ignore[attr-defined]
-    make.__doc__ = text + _EXAMPLE.format(name=name, step=step)
+    make.__doc__ = text + _EXAMPLE.format(name=name, steps=steps)
     return public_like(first)(make)
 
 
@@ -108,14 +108,14 @@ nadam = _optimizer(
     "nadam",
     "NAdam: Adam that looks ahead along the momentum (T. Dozat, 2016).",
     scale_by_adam,
-    -0.74,
+    "-0.74, -0.74",
     nesterov=True,
 )
 nadamw = _optimizer(
     "nadamw",
     "NAdam with decay of parameters.",
     scale_by_adam,
-    -0.74,
+    "-0.74, -0.74",
     decay=0.0001,
     nesterov=True,
 )
@@ -152,6 +152,7 @@ novograd = _optimizer(
     "novograd",
     "NovoGrad (B. Ginsburg et al., 2019).",
     scale_by_novograd,
+    "-0.35, -0.35",
     without="mu_dtype",
     eps=1e-06,
 )
@@ -159,6 +160,7 @@ noisy_sgd = _optimizer(
     "noisy_sgd",
     "Descend along gradients with noise that fades (A. Neelakantan et al., 2015).",
     add_noise,
+    "-0.5 , -0.42",
     eta=0.01,
     gamma=0.55,
 )

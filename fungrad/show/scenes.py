@@ -276,11 +276,13 @@ class _Builder:
 
     def _add_backward(self, units: Sequence[Unit]) -> None:
         """Add the nodes of the backward pass, those of each unit together."""
-        anchors = [anchor or 0 for anchor in self.shown.anchors or ()]
+        given = self.shown.anchors or ()
+        anchors = [anchor or 0 for anchor in given]
         unit_of: dict[int, int] = {}  # by anchor
         for k, unit in enumerate(units):
             for number in self.forward[unit.start : unit.stop]:
-                unit_of.setdefault(anchors[number], k)
+                if given[number] is not None:  # else simplifying has made it of a constant
+                    unit_of.setdefault(anchors[number], k)
         known = sorted(unit_of)
         parts: dict[int, list[int]] = {}
         for number in range(len(self.expr.equations)):

@@ -139,7 +139,7 @@ class Lowered(_OfOneType):
         >>> import fungrad as fg
         >>> lowered = fg.jit(lambda x: x * 2.0 * 3.0).lower(1.0)
         >>> [name for name, _ in lowered.passes][:3]
-        ['share', 'dead code', 'accumulate']
+        ['multiply', 'share', 'dead code']
         """
         return tuple(after_each_pass(self._program.given, Way.KERNELS))
 

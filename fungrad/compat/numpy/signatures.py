@@ -53,4 +53,6 @@ def under(original: Callable[..., Any], rule: Callable[..., Any]) -> Callable[..
         bound.apply_defaults()
         return rule(**{n: x for n, x in bound.arguments.items() if takes_all or n in own})
 
+    function.__name__ = function.__qualname__ = rule.__name__
+    function.__signature__ = signature  # type: ignore[attr-defined]
     return function

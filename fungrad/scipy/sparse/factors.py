@@ -46,7 +46,7 @@ def splu(
     relax: int | None = None,
     panel_size: int | None = None,
     options: dict[str, Any] | None = None,
-) -> Any:
+) -> scipy.sparse.linalg.SuperLU | Factors:
     """Factorize a sparse matrix, to solve systems of it.
 
     Parameters
@@ -58,17 +58,18 @@ def splu(
 
     Returns
     -------
-    object
+    SuperLU or Factors
         SciPy's ``SuperLU``; of traced data an object with `shape` and ``solve(rhs, trans="N")``.
 
     Examples
     --------
     >>> import scipy.sparse
+    >>> from fungrad.scipy import sparse
     >>> A = scipy.sparse.csc_array([[1.0, 2.0], [0.0, 4.0]])
     >>> def f(data):
     ...     return linalg.splu(sparse.csc_array((data, A.indices, A.indptr), A.shape)).solve(np.ones(2)).sum()
     >>> fg.grad(f)(A.data)
-    array([-0.5  , -0.125,  0.125])
+    array([-0.5   , -0.25  ,  0.0625])
     """
     traced = _traced("splu", A)
     if traced is not None:
