@@ -1,4 +1,4 @@
-"""How much of the time that NumPy's functions take kernels spare: an estimate, of types alone."""
+"""Estimate of the share of NumPy's time that kernels save, from the types of a program alone."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from fungrad.primitives.ufunc import Elementwise
 CALL = 1e-6
 """Seconds that a call of one of NumPy's functions takes, however small its arrays are."""
 ELEMENT = 1e-9
-"""Seconds that a function takes for an element."""
+"""Seconds per element of an elementwise function, a reduction or an index."""
 OPERATION = 1e-10
-"""Seconds that a function of a library takes for an operation: a product of matrices, say."""
+"""Seconds per arithmetic operation of other functions, such as a product of matrices."""
 FUSED = 0.6
-"""How much of the time for elements kernels spare."""
+"""Share of the time per element that kernels save."""
 UNKNOWN = 100
-"""How many rounds loops are taken to have that end by a condition."""
+"""Assumed number of rounds of a loop that ends by a condition."""
 
 
 def share(expr: Expr) -> float:
-    """Return the share of the time of NumPy's functions that kernels spare, from 0 to 1."""
-    taken = spared = 0.0
+    """Return the share of the time of NumPy's functions that kernels save, from 0 to 1."""
+    taken = saved = 0.0
     pending = [(expr, 1.0)]
     while pending:
         part, times = pending.pop()
@@ -47,8 +47,8 @@ def share(expr: Expr) -> float:
             else:
                 elements = kept = OPERATION * flops(primitive, operands, results)
             taken += times * (CALL + elements)
-            spared += times * (CALL + elements - kept)
-    return spared / taken if taken else 0.0
+            saved += times * (CALL + elements - kept)
+    return saved / taken if taken else 0.0
 
 
 def _largest(operands: list[ArrayType], results: list[ArrayType]) -> int:

@@ -45,7 +45,7 @@ SYNONYMS = {
 """Names that other libraries have for the arguments here, by ours."""
 
 _ELSEWHERE = {
-    "weight_decay": "{name} has no decay of parameters: fungrad.optim.adamw has, with weight_decay=...; to add the decay to the "
+    "weight_decay": "{name} has no weight decay: fungrad.optim.adamw has, with weight_decay=...; to add the decay to the "
     "gradients, as torch does, write fungrad.optim.chain(fungrad.optim.add_decayed_weights({value}), {name}(...))",
     "amsgrad": "it is an optimizer of its own: fungrad.optim.amsgrad(learning_rate)",
     "maximize": "give it the gradients of -f, or put fungrad.optim.scale(-1.0) before it in fungrad.optim.chain",

@@ -1,4 +1,4 @@
-"""Optimizers that are a scaling, decay of parameters, and the learning rate: one row each."""
+"""Table of optimizers, each a chain of a scaling, weight decay and the learning rate."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ def _optimizer(
     without: str = "",
     **defaults: Any,
 ) -> Callable[..., Optimizer]:
-    """Return a public function: a chain of `first`, decay of parameters, `then`, the learning rate.
+    """Return a public function: a chain of `first`, weight decay, `then` and the learning rate.
 
-    It takes the learning rate and the parameters of `first`, except those in `without`; `defaults` are other defaults.
-    With `decay`, the default of `weight_decay`, that and `mask` follow. `text` is the head of its docstring; `steps` are
-    those for gradients of one, in the example.
+    It takes the learning rate and the parameters of `first`, except those in `without`; `defaults` replace their defaults. If
+    `decay` is given, it also takes `weight_decay`, with that default, and `mask`. `text` begins its docstring; `steps` are
+    the updates that its example shows for gradients of one.
     """
     own = [
         p.replace(default=defaults.get(p.name, p.default))
@@ -100,20 +100,20 @@ def _optimizer(
 adam = _optimizer("adam", "Adam (D. Kingma and J. Ba, 2014).", scale_by_adam)
 adamw = _optimizer(
     "adamw",
-    "Adam with decay of parameters (I. Loshchilov and F. Hutter, 2019).",
+    "Adam with weight decay (I. Loshchilov and F. Hutter, 2019).",
     scale_by_adam,
     decay=0.0001,
 )
 nadam = _optimizer(
     "nadam",
-    "NAdam: Adam that looks ahead along the momentum (T. Dozat, 2016).",
+    "NAdam: Adam with Nesterov momentum (T. Dozat, 2016).",
     scale_by_adam,
     "-0.74, -0.74",
     nesterov=True,
 )
 nadamw = _optimizer(
     "nadamw",
-    "NAdam with decay of parameters.",
+    "NAdam with weight decay.",
     scale_by_adam,
     "-0.74, -0.74",
     decay=0.0001,
@@ -146,7 +146,7 @@ yogi = _optimizer(
     without="eps_root initial_accumulator_value",
 )
 adamax = _optimizer("adamax", "Adamax (D. Kingma and J. Ba, 2014).", scale_by_adamax)
-adamaxw = _optimizer("adamaxw", "Adamax with decay of parameters.", scale_by_adamax, decay=0.0001)
+adamaxw = _optimizer("adamaxw", "Adamax with weight decay.", scale_by_adamax, decay=0.0001)
 adagrad = _optimizer("adagrad", "Adagrad (J. Duchi et al., 2011).", scale_by_rss)
 novograd = _optimizer(
     "novograd",

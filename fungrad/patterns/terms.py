@@ -1,7 +1,7 @@
-"""Linear programs run on terms, which give the entries of a matrix without products.
+"""Entries of a sparse Jacobian, found by running its linear program on terms.
 
-A term is, for each element of a variable, an input and a factor: the element is a sum of inputs times factors, one for each
-term. Primitives that move elements move inputs and factors; others compute with the factors alone. So a stencil of three points
+A variable has several terms. Each gives every element one input element and one factor; the element is the sum of these products over
+the terms. Primitives that move elements move inputs and factors; others compute with the factors alone. So a stencil of three points
 is three terms, and a factor that is one number is never an array. A primitive without a rule ends the attempt.
 """
 
@@ -32,7 +32,7 @@ from fungrad.primitives.slices import Pad, Reverse, Slice
 from fungrad.primitives.ufunc import Elementwise
 
 MOST = 64
-"""Terms of a variable, at the most."""
+"""Most terms of a variable."""
 
 
 class Term(NamedTuple):
@@ -43,11 +43,11 @@ class Term(NamedTuple):
 
 
 Terms: TypeAlias = tuple[Term, ...]
-"""A variable that is linear in the inputs. Others are arrays, or one number if elements are equal."""
+"""A variable that depends linearly on the inputs. Others are arrays, or one number for equal elements."""
 
 
 def through(expr: Expr, arguments: Sequence[Any]) -> list[Any] | None:
-    """Return terms, or values, of the outputs of a linear program; None if a primitive has no rule."""
+    """Return terms, or values, of the outputs of a linear program; None without a rule, or for too many."""
     known: dict[int, Any] = {v: value_of(x) for v, x in expr.constants.items()}
     known.update(zip(expr.inputs, arguments, strict=True))
     for (primitive, inputs, outputs), source in expr.located():
@@ -69,7 +69,7 @@ def through(expr: Expr, arguments: Sequence[Any]) -> list[Any] | None:
 
 
 def array_of(x: Any, type_: ArrayType) -> Any:
-    """Return a value as an array of a type, recorded if it is one number."""
+    """Return a value as an array; one number is broadcast to the type, in the innermost trace."""
     if not isinstance(x, np.generic):
         return x
     trace = innermost_trace()
@@ -78,7 +78,7 @@ def array_of(x: Any, type_: ArrayType) -> Any:
 
 
 def value_of(x: Any) -> Any:
-    """Return an array, or the number that all of its elements are."""
+    """Return an array, or its one number if it is a broadcast scalar: all its strides are zero."""
     if isinstance(x, np.ndarray) and x.size and not any(x.strides):
         return x[(0,) * x.ndim]
     return x
@@ -120,7 +120,7 @@ def _with(operands: Sequence[Any], types: Sequence[ArrayType], terms: Sequence[T
 
 
 _LINEAR: dict[Primitive, tuple[int, ...]] = {add: (0, 1), sub: (0, 1), div: (0,)}
-"""Operands in which functions are linear that do not say so."""
+"""Positions of the operands in which a function is linear, for functions without `linear`."""
 _NEUTRAL: dict[Primitive, int] = {mul: 1, add: 0}
 
 

@@ -42,9 +42,10 @@ def guarded_program(
 
 @memoized
 def masks_of(program: Program, linear: Sequence[bool]) -> tuple[Program | None, ...]:
-    """Return the program of each input's mask of demanded elements; None unless some are selected.
+    """Return for each linear input the program that computes the mask of its demanded elements.
 
-    It takes the inputs that are not in `linear`.
+    The program takes the inputs that are not in `linear`. None stands for known inputs, and for those of which all
+    elements are demanded.
     """
     from fungrad.rewrite.guards import analysis_of, narrows
 
@@ -68,7 +69,7 @@ def mask_of(program: Program, linear: Sequence[bool], position: int) -> Program:
 
 @memoized
 def is_demanded_where(program: Program, linear: Sequence[bool], position: int, mask: int) -> bool:
-    """Whether an input is demanded only where the mask is true that is the input at `mask`."""
+    """Whether an input is demanded only where another input, the boolean at `mask`, is true."""
     from fungrad.rewrite.conditions import Condition
     from fungrad.rewrite.guards import analysis_of
 
@@ -79,9 +80,10 @@ def is_demanded_where(program: Program, linear: Sequence[bool], position: int, m
 
 
 class GuardingLoop(Guarding):
-    """A loop over rows, with constants, carries and stacked operands, that may be given masks.
+    """A loop over rows, with constants, carries and stacked operands, that takes masks of its results.
 
-    Masks of last carries become constants, and must be those of all steps; masks of stacked results become rows.
+    The mask of a final carry becomes a constant of the loop. It is used only if every step demands that carry only
+    where the mask is true. The mask of a stacked result becomes a stacked operand.
     """
 
     body: Program
@@ -95,7 +97,7 @@ class GuardingLoop(Guarding):
         return selects_in(self.body)
 
     def _moving(self, linear: Sequence[bool]) -> list[bool]:
-        """Return `linear` with the carries that come to be so."""
+        """Return `linear`, with the carries marked that become linear in some step."""
         c, k = self.counts
         return fixpoint(self.body.expr, linear, slice(c, c + k), derivatives=False)
 
@@ -104,7 +106,10 @@ class GuardingLoop(Guarding):
     ) -> tuple[Any, Sequence[int], Sequence[Masked]] | None:
         (c, k), n = self.counts, len(linear)
         moving = self._moving(linear)
-        masked = [*map(bool, masked[:k]), *masked[k:]]  # what is no result may still be a carry
+        masked = [
+            *map(bool, masked[:k]),
+            *masked[k:],
+        ]  # the next step reads even a final carry that nothing demands
         while True in masked:
             body = guarded_program(self.body, masked, moving)
             if body is None:
@@ -127,7 +132,7 @@ class GuardingLoop(Guarding):
         return None
 
     def _masks(self, linear: Sequence[bool]) -> tuple[list[int], tuple[Program | None, ...]]:
-        """Return the positions of the known operands, and the program of each operand's mask of them."""
+        """Return the positions of the known operands, and for each operand the program of its mask."""
         moving = self._moving(linear)
         return [i for i, flag in enumerate(moving) if not flag], masks_of(self.body, moving)
 
@@ -141,8 +146,8 @@ class GuardingLoop(Guarding):
             read = {j for j, flag in zip(known, reads(mask.expr), strict=True) if flag}
             if all(j < c for j in read):
                 return True
-            # Carries would have to be computed again; those to begin with have a step of their own. A step may take an
-            # element of a constant, but not make a mask of all of them.
+            # A mask that reads carries would need the loop to run again. Initial carries are demanded by the first step
+            # alone, which has no program of its own. A step that indexes a constant would make a mask of all of it.
             if any(c <= j < c + k for j in (i, *read)):
                 return False
             return i >= c + k or not _scatters(mask.expr)

@@ -1,4 +1,4 @@
-"""Values that the rounds of a loop append to a list: recorded as rows, then elements of the list."""
+"""Appends to lists in recorded loops and branches: values become rows of arrays, then elements again."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ __all__ = ["Growth", "Packed", "packed"]
 
 
 class Growth:
-    """The lists that the rounds of a loop append to.
+    """The lists to which a loop or branch appends.
 
     Parameters
     ----------
     lists
-        These.
+        The lists.
     variables
         The variables of the loop.
     """
@@ -44,7 +44,9 @@ class Growth:
                 if x is not each:
                     continue
                 if isinstance(owner, tuple) or any(owner is y for y in lists):
-                    raise NotRecorded("it appends to a list that something else holds")
+                    raise NotRecorded(
+                        "it appends to a list that is in a tuple, or in another list to which it appends"
+                    )
                 if owner is None:
                     self._named.append((name, i))
                 else:
@@ -77,7 +79,10 @@ class Growth:
         stacked: Mapping[Any, Any],
         count: int,
     ) -> list[list[Any]]:
-        """Return the elements of all rounds, by list; leaves are given by list and place in a round."""
+        """Return for each list the elements that all rounds append.
+
+        Keys of `forms` and `stacked` are the number of the list and that of the append within a round.
+        """
         made = []
         for i, x in enumerate(self.lists):
             found = [(forms[key], stacked[key]) for key in sorted(forms) if key[0] == i]
@@ -94,22 +99,22 @@ class Growth:
             x.extend(more)
 
     def check_certain(self, elements: Sequence[Sequence[Any]]) -> None:
-        """Raise `NotRecorded` if a list gets elements on some ways only that no loop around appends to."""
+        """Raise `NotRecorded` if elements for a list that no recorded body around collects are uncertain."""
         for x, more in zip(self.lists, elements, strict=True):
             if type(x) is not Growing and any(type(y) is Maybe for y in more):
                 raise NotRecorded(
-                    "it appends to a list on one way only, and Python runs the loop around it, if there is one"
+                    "it appends to a list in one branch only, and no recorded loop around it collects the elements"
                 )
 
     def check_owned(self) -> None:
-        """Raise `Grows` if the body around has not been told that it appends to these lists."""
+        """Raise `Grows` for a list that the body around has neither made nor collects for."""
         body = open_body.get()
         if body is None:
             return
         for x in self.lists:
             is_list = type(x) is list
             if not (body.is_made(x) if is_list else any(x is y for y in body.lists)):
-                raise Grows("it appends to a list from outside of it", x)
+                raise Grows("it appends to a list that was made outside of it", x)
 
 
 class Packed:
@@ -145,7 +150,7 @@ class Packed:
         ):
             raise NotRecorded(f"it appends {_named(self.kind)} to a list")
         if type(value) is Tracer and value._type.weak and value._type.dtype.kind in "biu":
-            raise NotRecorded("it appends one of Python's whole numbers to a list")
+            raise NotRecorded("it appends a Python integer or bool to a list")
         self.leaves = [value]
 
     @property
@@ -213,7 +218,7 @@ def packed(
     slots: Sequence[tuple[Slot, Any]],
     arrays: Sequence[Any],
 ) -> Packed:
-    """Return a value that a round appends to a list, taken apart.
+    """Return an appended value as arrays.
 
     Parameters
     ----------
@@ -227,7 +232,7 @@ def packed(
     Raises
     ------
     NotRecorded
-        If it is no number or array, or an array that is seen under another name and may be written to.
+        If it is made of other things than numbers and arrays, or has an array that may be written to by another name.
     """
     made = Packed(value)
     filled = filled_attributes(site.origin.code.co_filename)
@@ -236,12 +241,12 @@ def packed(
         root = root_of(x)
         if root._owner.level < body_level.get() or any(root is root_of(y) for y in arrays):
             raise NotRecorded(
-                "it appends an array to a list that is there, or written to, outside of the iteration"
+                "it appends an array that was made outside of the iteration, or that it writes to, to a list"
             )
         shown = [y for y, z in seen.items() if y in site.origin.filled and _shows(z, root)]
         shown += [y for y, z in held if y in filled and _shows(z, root)]
         if shown:
-            raise NotRecorded(f"it appends {shown[0]} to a list, which is written to")
+            raise NotRecorded(f"it appends {shown[0]}, an array that is also written to, to a list")
     made.leaves = [
         new_tracer(x._owner, x._variable, x._type) if type(x) is Tracer else x for x in made.leaves
     ]

@@ -1,8 +1,8 @@
-"""Programs that are given masks, and the masks that programs give (`demand.py`).
+"""Masks of demanded elements, into and out of the programs within an equation (`demand.py`).
 
-An equation that holds programs, such as a loop, is pulled back by programs of its own. Where elements of its results are not
-demanded, these select the results by masks (`guarded_expr`), and the rest is done within. Which elements of an
-operand are demanded within is a program, too (`demanded_expr`).
+The pullback of an equation that holds a program, such as a loop, is a program of its own. Where only some elements of a result are
+demanded, the inner program takes their mask and selects its result by it (`guarded_expr`); the selection then goes on within. The mask
+of the elements of an operand that are demanded within is computed by a program, too (`demanded_expr`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from fungrad.rewrite.transpose import run_known
 
 
 def analysis_of(expr: Expr, linear: Sequence[bool]) -> Analysis:
-    """Return the demands of a program within an equation; it is linear in some inputs."""
+    """Return the analysis of demands of a program within an equation, which is linear in some inputs."""
     moving = {v for v, flag in zip(expr.inputs, linear, strict=True) if flag}
     for _, inputs, outputs in expr.equations:
         if not moving.isdisjoint(inputs):
@@ -38,9 +38,9 @@ def analysis_of(expr: Expr, linear: Sequence[bool]) -> Analysis:
 def guarded_expr(
     expr: Expr, masked: Sequence[Masked], linear: Sequence[bool], always: bool = False
 ) -> Expr | None:
-    """Return the program that takes masks after its inputs, and selects the outputs `masked` by them.
+    """Return the program with masks as its last inputs, by which it selects its outputs.
 
-    None if that changes no cotangent of the inputs in `linear`, unless `always`.
+    `masked` says for each output: True selects it by a mask, False leaves it, None makes it zero. None if that changes no cotangent of the inputs in `linear`, unless `always`.
     """
     n = len(expr.inputs)
 
@@ -85,7 +85,7 @@ def narrows(analysis: Analysis, position: int) -> bool:
 
 
 def demanded(analysis: Analysis, position: int, arguments: Sequence[Any]) -> Any:
-    """Return the mask of the demanded elements of an input. Arguments that are None are linear."""
+    """Return the mask of the demanded elements of an input. None stands for linear arguments."""
     expr = analysis.expr
     v = expr.inputs[position]
     demand = analysis.demands.get(v)
@@ -96,7 +96,7 @@ def demanded(analysis: Analysis, position: int, arguments: Sequence[Any]) -> Any
 
 
 def demanded_expr(expr: Expr, linear: Sequence[bool], position: int) -> Expr:
-    """Return the program of the mask of an input's demanded elements, of the inputs not in `linear`."""
+    """Return the program from the inputs not in `linear` to the mask of an input's demanded elements."""
 
     def mask(*known: Any) -> list[Any]:
         given = iter(known)

@@ -1,7 +1,7 @@
-"""Reverse mode on values that may be traced, without a program.
+"""Reverse mode on recorded values, without making a program of the derivative.
 
-It is for programs with equations whose rules are Python's own: these may hold tracers of enclosing transforms, so no program
-that outlives these can be made of them.
+An equation can hold a pullback written in Python, and that may hold tracers of enclosing transforms. A program made of it could not be
+kept after those transforms end.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from fungrad.rewrite.transpose import Cotangents, Step
 
 
 class HoldsRule(Primitive):
-    """A primitive with a pullback of its own, for one call, which is Python's and may hold tracers."""
+    """A primitive for one call, whose pullback is Python code that may hold tracers."""
 
     interned: ClassVar[bool] = False
     remembered: ClassVar[bool] = False  # no two are equal
 
 
 class Tape:
-    """A program without calls whose variables all have values, to pull cotangents back through.
+    """A tape: a program without calls, with the values of all its variables.
 
     Parameters
     ----------
     program
         The program, or the trace that has recorded it.
     outputs, by
-        The variables of the results, and those to differentiate by.
+        The output variables, and the variables with respect to which to differentiate.
     values
         The values of all variables.
     known
-        The results of each equation, and after them what `Primitive.saving` has saved.
+        For each equation its results, then the residuals that `Primitive.saving` adds.
     """
 
     def __init__(
@@ -67,16 +67,16 @@ class Tape:
             self.masks = selecting(expr, moving.__contains__, values, {})
 
     def reached(self, count: int) -> tuple[int, ...]:
-        """Return the positions, among the first `count` outputs, of those that depend on the inputs."""
+        """Return the positions, among the first `count` outputs, of those that depend on `by`."""
         return tuple([i for i, v in enumerate(self.outputs[:count]) if v in self.moving])
 
     def pull(self, *cotangents: Any) -> list[Any]:
-        """Return the cotangents of the inputs, given those of the first outputs that depend on them."""
+        """Return the cotangents of the variables `by`, given those of the outputs that depend on them."""
         types = self.types
         cts = _OnTape(len(types), self.masks)
         cts.values = self.values
         outputs = [v for v in self.outputs if v in self.moving]
-        for v, ct in zip(outputs, cotangents, strict=False):  # others are auxiliary
+        for v, ct in zip(outputs, cotangents, strict=False):  # outputs after these are auxiliary
             first = cts.known[v]
             cts.known[v] = ct if first is None else cts.plus(v, first, ct)
         cts.pull_through(self.steps)

@@ -33,21 +33,21 @@ from fungrad.primitives.ufunc import Elementwise
 
 ALIKE = (Elementwise, Broadcast, Permute, Reshape, Slice, Concatenate, Stack, ReduceSum, DotGeneral)
 """Primitives that give equal results for equal operands."""
-_LEVEL = (PSum, PMax, PMin, AllGather, Total, Whole, First, Agreed)
+_SAME = (PSum, PMax, PMin, AllGather, Total, Whole, First, Agreed)
 """Primitives whose result is the same in all processes along their axis."""
 Derivations: TypeAlias = dict[Hashable, list[str]]
 """By axis: derivations of values that are equal in all processes along it."""
 
 
 class _Known(NamedTuple):
-    """Axes along which a variable is equal if all processes have its derivation."""
+    """A variable's derivation, and the axes along which equal derivations prove it equal."""
 
     axes: frozenset[Hashable]
     derivation: str
 
 
-def compared(expr: Expr, derivations: Derivations) -> Expr:
-    """Return the program without `Agreed` of equal values; add their derivations to `derivations`."""
+def without_checks(expr: Expr, derivations: Derivations) -> Expr:
+    """Return the program without `Agreed` of values that are equal anyway; collect their derivations."""
     if not any(isinstance(e.primitive, Agreed) for e in expr.equations):
         return expr
     met = messages(expr)
@@ -65,7 +65,7 @@ def compared(expr: Expr, derivations: Derivations) -> Expr:
             continue
         kept.append((Equation(primitive, inputs, outputs), source))
         of = [x.derivation for x in operands]
-        if isinstance(primitive, _LEVEL) and isinstance(primitive.axis, Ranks):
+        if isinstance(primitive, _SAME) and isinstance(primitive.axis, Ranks):
             axes = frozenset([primitive.axis]).union(*[x.axes for x in operands])
             known[outputs[0]] = _Known(axes, derivation_of(primitive, meetings, *of))
         elif isinstance(primitive, ALIKE) and len(operands) == len(inputs):
@@ -91,7 +91,7 @@ def is_message(primitive: Primitive) -> bool:
 
 
 def constant(expr: Expr) -> dict[int, str]:
-    """Return derivations of 0-d constants. Constants with axes may differ between processes."""
+    """Return derivations of 0-d constants, values included. Larger constants may well differ."""
     return {
         v: derivation_of(type_of(x), np.asarray(x).tobytes())
         for v, x in expr.constants.items()

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from fungrad.compile.passes.agreeing import Derivations, compared, is_message, number
+from fungrad.compile.passes.agreeing import Derivations, is_message, number, without_checks
 from fungrad.compile.passes.alone import shortened
 from fungrad.core.expr import Equation, Expr
 from fungrad.core.types import array_type
@@ -39,7 +39,9 @@ def overlapped(expr: Expr) -> Expr:
     if not any(isinstance(e.primitive, Collective) for e in expr.equations):
         return expr
     derivations: Derivations = {}
-    return _Overlapping(compared(shortened(expr, derivations), derivations), derivations).run()
+    return _Overlapping(
+        without_checks(shortened(expr, derivations), derivations), derivations
+    ).run()
 
 
 class _Overlapping:

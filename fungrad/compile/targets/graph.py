@@ -1,9 +1,9 @@
 """A program of a device as one CUDA graph: captured at its third call, and launched from then on.
 
-Kernels of the program are nodes that read and write new addresses at each launch: arguments, and results that no other function
-reads. Functions of CuPy are nodes with the addresses that they were captured with: arguments are copied there, and results
-from there. A graph is used if its first launch, on copies of the arguments, gives the bits of a plain call. Whatever goes
-wrong, calls are plain ones.
+The node of a kernel gets new addresses at each launch: those of arguments, and of results that no function of CuPy reads.
+The nodes of CuPy's functions keep the addresses that they were captured with: arguments are copied there, and results
+from there. A graph is used if its first launch, on copies of the arguments, gives the bits of a plain call. After any error
+calls are plain ones.
 
 Design: docs/design/37-numpy-and-cupy.md.
 """
@@ -31,11 +31,11 @@ from fungrad.core.types import ArrayType
 CALLS = 3
 """The call at which a program is captured."""
 LEAST = 3
-"""Launches and calls of CuPy's functions from which a graph is less work for the host."""
+"""Fewest launches and calls of CuPy's functions for which a graph saves work on the host."""
 MOST = 1 << 12
-"""Most of them: each is a node."""
+"""Most launches and calls of a graph; each is a node."""
 COPIED = 1 << 20
-"""Bytes for each of them that may be copied in and out: it takes less time than a launch."""
+"""Bytes that may be copied in and out for each launch or call: less time than a launch takes."""
 KEPT_BYTES = 1 << 25
 """Bytes of memory that a graph keeps, at most."""
 
@@ -58,9 +58,9 @@ class Recording(NamedTuple):
     calls
         Launches and calls of the library's functions.
     staged
-        Arguments that not kernels alone read: each is copied to memory of the graph.
+        Positions of the arguments that are copied into the graph's memory: not only kernels read them.
     copied
-        Results that are copied from there.
+        Positions of the results that are copied out of the graph's memory.
     source
         Returns the source for a recorder.
     """
@@ -72,14 +72,14 @@ class Recording(NamedTuple):
 
 
 class Recorder:
-    """The surroundings of a program while it is captured: kernels that note their nodes, places, copies."""
+    """Recorder of a capture: the nodes of kernels, the memory of arguments and results, the copies."""
 
     def __init__(self, xp: ModuleType, count: int) -> None:
         self.xp = xp
         self.stream = xp.cuda.Stream(non_blocking=True)
         self.pool = xp.cuda.MemoryPool()
         self.nodes: list[Node] = []
-        self.count = count  # of arguments, before the blocks among sources
+        self.count = count  # of arguments; a source from this number on is a new block
         self.sizes: list[int] = []  # of blocks
         self.copied = 0
         self._sources: list[tuple[int, int, int]] = []  # first address, size, source
@@ -111,7 +111,7 @@ class Recorder:
         return made
 
     def block(self, size: int) -> Any:
-        """Return memory that stands for a new block of each launch."""
+        """Return placeholder memory, in whose place each launch uses a new block."""
         made = self.memory(size)
         self._sources.append((made.ptr, size, self.count + len(self.sizes)))
         self.sizes.append(size)
@@ -139,7 +139,7 @@ class Recorder:
             self._copies[xs.size, xs.dtype](xs, ys)
 
     def prepare(self, copied: Sequence[Any]) -> None:
-        """Compile copies of arrays: nothing is compiled while a stream captures."""
+        """Compile the kernels that copy arrays: nothing is compiled while a stream captures."""
         kinds = [*dict.fromkeys([(_extent(x)[1], x.dtype) for x in copied if x.size])]
         launched = compile_kernels(self.xp, [_copying(*kind) for kind in kinds]) if kinds else []
         functions = [x.recorded(self.launch).with_places(()) for x in launched]
@@ -161,7 +161,7 @@ class Recorder:
         return found
 
     def result(self, x: Any) -> Made:
-        """Return how a result is made, copied to a new block where it does not lie in one."""
+        """Return how a result is made; one outside of the new blocks is copied into one."""
         address = x.data.ptr
         for first, size, source in self._sources:
             if first <= address < first + size and source >= self.count:
@@ -184,7 +184,7 @@ def _extent(x: Any) -> tuple[int, int]:
     apart = [s * (n - 1) for s, n in zip(x.strides, x.shape, strict=True)] if x.size else []
     size, rest = divmod(sum(map(abs, apart)), x.itemsize)
     if rest:
-        raise Uncaptured(f"a result lies in memory with strides {x.strides}")
+        raise Uncaptured(f"strides {x.strides} of a result are no multiples of {x.itemsize} bytes")
     return -sum([n for n in apart if n < 0]), size + 1 if x.size else 0
 
 
@@ -274,7 +274,9 @@ def _abandon(runtime: Any, stream: int) -> None:
 
 
 class Graph:
-    """The function of a program that is captured at its third call, and `plain` until then or for good.
+    """A program's function: plain calls at first, a CUDA graph once the third call has captured one.
+
+    If capturing or launching fails, calls stay `plain`.
 
     Attributes
     ----------
@@ -297,7 +299,7 @@ class Graph:
         executable = self.executable
         if executable is None:
             return self.plain(*arguments) if self._recording is None else self._early(arguments)
-        if settings.get().gpu_graphs and not self._is_captured():
+        if settings.get().gpu_graphs and not self._user_captures():
             try:
                 return executable(*arguments)
             except Exception as error:
@@ -312,8 +314,8 @@ class Graph:
             f", and is no CUDA graph: {self.why}" if self.why else ", and is no CUDA graph so far"
         )
 
-    def _is_captured(self) -> bool:
-        """Whether the user is capturing a graph."""
+    def _user_captures(self) -> bool:
+        """Whether the user is capturing a graph on the current stream."""
         cuda = self.xp.cuda
         return bool(cuda.runtime.streamIsCapturing(cuda.get_current_stream().ptr))
 
@@ -322,7 +324,7 @@ class Graph:
         self._calls += 1
         if self._calls >= CALLS and settings.get().gpu_graphs and self._lock.acquire(False):
             try:
-                if self._recording is not None and not self._is_captured():
+                if self._recording is not None and not self._user_captures():
                     self._capture(*self._recording, arguments, results)
             except Exception as error:
                 self._give_up(error)

@@ -36,9 +36,9 @@ class Root(OfPrograms):
     """Find ``x`` with ``f(x) = 0``.
 
     The operands are the arrays that `f`, `solve` and `tangent_solve` close over, as many of each as `counts`
-    says; those of `solve` include where it starts. The results are the leaves of ``x``, then what `solve`
-    returns beside them. A `tangent_solve` that is a program takes, after what it closes over, that of
-    `f`, the solution and the right-hand side.
+    says; those of `solve` include the initial guess. The results are the leaves of ``x``, then the auxiliary
+    results of `solve`. A `tangent_solve` that is a program takes its own captures, those of `f`, the solution
+    and the right-hand side, in this order.
     """
 
     f: Program
@@ -68,16 +68,16 @@ class Root(OfPrograms):
         if not moving:
             return (None,) * len(out)
         n = len(self._x_types)
-        place = (*captured, *out[:n])
-        pushed = tangent(self.f, moving)(*place, *[moved[i] for i in moving])
+        point = (*captured, *out[:n])
+        pushed = tangent(self.f, moving)(*point, *[moved[i] for i in moving])
         rhs = [neg(t) for t in pushed]
         if isinstance(self.tangent_solve, Program):
-            t_outs = self.tangent_solve(*constants, *place, *rhs)
+            t_outs = self.tangent_solve(*constants, *point, *rhs)
         else:
-            jacobian = tangent(self.f, range(len(captured), len(place)))
+            jacobian = tangent(self.f, range(len(captured), len(point)))
             solver = self.tangent_solve
-            system = shared(LinearSolve, jacobian, solver, solver, (len(place), 0, 0), False)
-            t_outs = system(*place, *rhs)
+            system = shared(LinearSolve, jacobian, solver, solver, (len(point), 0, 0), False)
+            t_outs = system(*point, *rhs)
         return (*t_outs[:n], *[None] * (len(out) - n))
 
     def batch(self, size: int, batched: tuple[bool, ...], *operands: Any) -> tuple[Any, ...]:
@@ -113,7 +113,7 @@ def custom_root(
     tangent_solve: Callable[[Callable[[T], T], T], T],
     has_aux: bool = False,
 ) -> R:
-    """Find a root of a function with a solver of one's own; derivatives come from the function itself.
+    """Find a root with your own solver; derivatives follow from the implicit function theorem.
 
     By the implicit function theorem ``f(x, p) = 0`` gives ``(df/dx) dx = -(df/dp) dp``. Nothing is differentiated
     through the iterations of `solve`.
@@ -121,19 +121,19 @@ def custom_root(
     Parameters
     ----------
     f
-        The function whose root is sought; it returns what it takes. What it closes over may be traced:
-        the root is differentiable by it.
+        The function whose root is sought. It returns arrays of the structure, shapes and dtypes of its argument.
+        The root is differentiable with respect to traced arrays that `f` closes over.
     initial_guess
-        Where to start: a floating-point or complex array, or a pytree of them. The root has no derivative
-        by it.
+        Where to start: a floating-point or complex array, or a pytree of them. The derivative of the root with
+        respect to it is zero.
     solve
-        ``solve(f, initial_guess)`` returns the root. It may be written for traced arrays; if it asks for values,
-        as a loop until convergence does, or passes its arguments to compiled code, it is called with
-        arrays, each time the program runs.
+        ``solve(f, initial_guess)`` returns the root. A solver that can be traced becomes part of the program.
+        One that asks for values, as a loop until convergence does, or that calls compiled code, runs as Python
+        on arrays each time the program runs.
     tangent_solve
         ``tangent_solve(g, y)`` returns the ``x`` with ``g(x) = y`` for a linear function `g`: `f` linearized at the
-        root. For scalars, ``lambda g, y: y / g(1.0)``. If it asks for values it is called with arrays,
-        for the transpose of that function too, and must use nothing but `g` and `y`.
+        root. For scalars, ``lambda g, y: y / g(1.0)``. If it asks for values, it runs as Python on arrays. It is
+        then also called with the transpose of `g`, and must not use traced arrays other than by `g` and `y`.
     has_aux
         Whether `solve` returns a pair of the root and auxiliary data.
 
@@ -191,5 +191,5 @@ def tangent_solver(tangent_solve: Callable[..., Any], f: Closure) -> tuple[Solve
     y = tree.unflatten(f.structure, f.types)
     label = "custom_root: tangent_solve"
     solver, constants, _ = solver_of(tangent_solve, label, at_root, y, has_aux=False)
-    # The last are those of `f` and the root, which the primitive has anyway.
+    # The last captures are those of `f` and the root. `Root` passes these itself, so they are left out.
     return solver, constants[: max(0, len(constants) - len(at_root.captured))]
