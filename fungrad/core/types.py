@@ -278,6 +278,18 @@ def type_of(value: Any) -> ArrayType:
         return known
     if cls is ArrayType:
         return value  # type: ignore[no-any-return]
+    if (found := _type_of_object(value)) is not None:
+        return found
+    from fungrad.core.registering import EVERYTHING, how_to_register  # few programs need it
+
+    raise TypeError(
+        f"{shown(value)} of type {cls.__name__} is not an array or a number. {how_to_register(value) or EVERYTHING}"
+    )
+
+
+def _type_of_object(value: Any) -> ArrayType | None:
+    """Return the type of an object of any other class; None if it is no array."""
+    cls = type(value)
     for name in ("_type", "type"):  # of a tracer, of what stands for one in rules
         type_ = getattr(value, name, None)
         if type(type_) is ArrayType and (name == "type" or hasattr(cls, name)):
@@ -301,13 +313,8 @@ def type_of(value: Any) -> ArrayType:
                 f"its own, which would be lost. Pass the plain array in it, {plain_form(value)}."
             )
         return array_type(shape, dtype, getattr(value, "weak_type", False) is True and _weak(dtype))
-    if (number := python_number(value)) is not None:
-        return PYTHON_SCALARS[type(number)]
-    from fungrad.core.registering import EVERYTHING, how_to_register  # few programs need it
-
-    raise TypeError(
-        f"{shown(value)} of type {cls.__name__} is not an array or a number. {how_to_register(value) or EVERYTHING}"
-    )
+    number = python_number(value)
+    return None if number is None else PYTHON_SCALARS[type(number)]
 
 
 def quick_type(x: Any) -> ArrayType | None:
@@ -343,10 +350,12 @@ def is_array(value: Any) -> bool:
     >>> is_array(1.0), is_array([1.0])
     (True, False)
     """
+    cls = type(value)
+    if cls is np.ndarray or cls in _SCALARS or cls is ArrayType:
+        return True
     try:
-        type_of(value)
+        return _type_of_object(value) is not None
     except ConcretizationError:
         raise  # it would be one, were values known
     except TypeError:
         return False
-    return True

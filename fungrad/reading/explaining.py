@@ -181,7 +181,7 @@ def _not_tried(site: Site, over: Any, count: int | None) -> str:
         return f"it goes over an object of type {type(over).__name__}"
     from fungrad.reading.loops import LEAST_WORK
 
-    if count is not None and count * site.work < LEAST_WORK:
+    if count is not None and (count * site.work < LEAST_WORK or site.is_light(count)):
         return "little work"
     return "what it goes over is no array, or nothing in it is traced"
 

@@ -38,10 +38,20 @@ def ready(site: Site, over: Any) -> bool:
     elif kind is range or kind is list or kind is tuple:
         may = len(over) >= LEAST
     else:
-        may = kind is Rows or (kind is Tracer and bool(over._type.shape)) or kind is np.ndarray
+        may = kind is Rows or (kind in (Tracer, np.ndarray) and bool(over.shape))
+    if may and site.recordings >= PATIENCE and kind is not Rows:
+        may = not (site.is_light(len(over)) and _has_values())
     if not may:
         tell("loop", site, over, False, site.failures)
     return may
+
+
+def _has_values() -> bool:
+    """Whether all that is traced has values: no enclosing transform is `jit` or `vmap`."""
+    trace = innermost_trace()
+    while trace is not None and trace.values is not None:
+        trace = trace.outer
+    return trace is None
 
 
 def both(x: Any, y: Callable[[], Any]) -> Any:

@@ -75,6 +75,7 @@ def loop(site: Site, over: Any, variables: dict[str, Any]) -> Any:
             return None
         with traced_once(site.key):
             made = recorded(site, known, lambda x: _Rows(site, rows, known, x).outcome())
+        site.recordings += 1
         site.is_late, site.peels = rest, False
         return made
     except NOT_TRACEABLE as reason:
@@ -294,7 +295,7 @@ class _Rows(_For):
         count, label = self.rows.count, self.label
         numbers = [np.arange(count)] if self.counted() else []
         init, rows = leaves_of(self.begun(), label), leaves_of([*self.rows.arrays, *numbers], label)
-        outcome = recorded_loop(label, self._step, init, rows, count, check_rounds)
+        outcome = recorded_loop(label, self._step, init, rows, count, self._check)
         if isinstance(outcome, NotTraced):
             raise outcome.error
         carried, stacked = outcome
@@ -309,6 +310,10 @@ class _Rows(_For):
         self.growth.append(elements)
         return made
 
+    def _check(self, expr: Expr, *given: Any) -> None:
+        check_rounds(expr, *given)
+        self.site.equations = _equations_of(expr)
+
     def last(self) -> dict[str, Any]:
         return self.site.unpacked(self.rows.last())
 
@@ -321,6 +326,18 @@ class _Rows(_For):
                 check_rows(innermost_trace())
         check_room(self.packed, self.rows.count)
         return made
+
+
+def _equations_of(expr: Expr) -> int:
+    """Return the number of equations that a program runs, each step of loops counted."""
+    total, waiting = 0, [(expr, 1)]
+    while waiting:
+        part, times = waiting.pop()
+        total += times * len(part.equations)
+        for primitive, _, _ in part.equations:
+            steps = times * getattr(primitive, "length", 1)
+            waiting += [(program.expr, steps) for program in primitive.parts.values()]
+    return total
 
 
 class _Ranged(_For):

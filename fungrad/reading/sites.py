@@ -34,6 +34,10 @@ PATIENCE = 3
 """How often a loop or branch may turn out to be Python's before nobody tries any more."""
 
 
+LIGHT = 600
+"""Equations of all rounds below which recording each of them takes less time than recording a loop."""
+
+
 class Origin:
     """The function that a loop or branch is written in.
 
@@ -199,6 +203,8 @@ class Site:
         self.is_late = False  # whether that has been so
         self.is_shorter = False
         """Whether Python runs it where values are known: it may break long before its last round."""
+        self.recordings = 0
+        self.equations = 0  # of a round, when it was recorded last
         self.notes: list[str] = []
         self.forms: dict[Any, Any] = {}  # functions of the variables in it
         self.written_by_calls: frozenset[str] = frozenset()
@@ -275,6 +281,10 @@ class Site:
             inner = times * 10 if isinstance(each, ast.For | ast.While) else times
             waiting += [(x, inner) for x in children(each)]
         return total
+
+    def is_light(self, count: int) -> bool:
+        """Whether Python runs `count` rounds sooner than they are recorded, as it has been often enough."""
+        return self.recordings >= PATIENCE and count * self.equations < LIGHT
 
     @functools.cached_property
     def counters(self) -> dict[str, int]:
