@@ -180,10 +180,7 @@ def _not_tried(site: Site, over: Any, count: int | None) -> str:
     if type(over) not in (range, list, tuple, np.ndarray, Rows, Tracer):
         return f"it goes over an object of type {type(over).__name__}"
     from fungrad.reading.loops import LEAST_WORK
-    from fungrad.reading.over import count_of_arrays
 
-    if count_of_arrays(over):
-        return "it goes over a list of arrays, which a loop would copy"
     if count is not None and (count * site.work < LEAST_WORK or site.is_light(count)):
         return "little work"
     return "what it goes over is no array, or nothing in it is traced"

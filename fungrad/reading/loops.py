@@ -29,7 +29,7 @@ from fungrad.reading.outside import (
     holders,
     recorded,
 )
-from fungrad.reading.over import RowsOf, count_of_arrays, rows_of
+from fungrad.reading.over import RowsOf, rows_of
 from fungrad.reading.partial import Maybe, check_room, kept_rows, zero
 from fungrad.reading.reasons import Keeps, Shorter
 from fungrad.reading.rounds import Rounds
@@ -48,10 +48,6 @@ LEAST_WORK = 40
 """Rounds times operations of the body below which a loop is unrolled: tracing it once takes as long."""
 
 
-MOST_OF_ARRAYS = 5_000
-"""Rounds times operations up to which a loop over lists of arrays is unrolled: rows would be copies."""
-
-
 def loop(site: Site, over: Any, variables: dict[str, Any]) -> Any:
     """Return the new values of the variables that a `for` assigns; None if Python is to run it."""
     variables = without_hidden(variables)
@@ -66,10 +62,7 @@ def loop(site: Site, over: Any, variables: dict[str, Any]) -> Any:
             over = _asked(over)
             if over is not None:
                 tell("guarded", site)
-        listed = over.over if rest else over
-        if 0 < count_of_arrays(listed) * site.work < MOST_OF_ARRAYS:
-            return None
-        rows = rows_of(listed, int(rest))
+        rows = rows_of(over.over, 1) if rest else rows_of(over)
         if site.is_shorter and rows is not None and not _is_symbolic(rows, variables):
             return None
         if rows is None or rows.count * site.work < LEAST_WORK or rows.count < LEAST_ROUNDS:

@@ -19,10 +19,6 @@ from fungrad.reading.rows import Rows
 __all__ = ["RowsOf", "rows_of"]
 
 
-LARGE = 64
-"""Elements of an array from which on its operations take longer than those of a loop."""
-
-
 class RowsOf:
     """The rows that a loop goes over.
 
@@ -60,13 +56,6 @@ class RowsOf:
     def first(self) -> Any:
         """Return the user's variable in the first round."""
         return self.row([x[0] for x in self.arrays])
-
-
-def count_of_arrays(over: Any) -> int:
-    """Return how many arrays of lists a loop goes over, of which rows would be copies; 0 for others."""
-    lists = [x for x in (over.parts if type(over) is Rows else (over,)) if type(x) in (list, tuple)]
-    large = any(x and is_array(x[0]) and type_of(x[0]).size >= LARGE for x in lists)
-    return min(map(len, lists)) if large else 0
 
 
 def rows_of(over: Any, first: int = 0) -> RowsOf | None:

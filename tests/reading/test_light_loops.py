@@ -64,27 +64,3 @@ def test_no_text_is_made_of_what_is_no_array():
 
     assert not is_array(Record())
     assert not is_array((Record(),))
-
-
-def test_lists_of_arrays_are_not_copied_to_be_rows(recorded):
-    """A kernel of what is joined of a hundred arrays looks for the array of each element."""
-
-    def step(params, gradients):
-        return [p - 0.1 * g for p, g in zip(params, gradients, strict=True)]
-
-    def deep(x, weights):
-        for w in weights:
-            x = np.tanh(w @ x)
-        return x.sum()
-
-    rng = np.random.default_rng(0)
-    many = [rng.normal(size=(9, 9)) for _ in range(20)]
-    for x, y in zip(fg.jit(step)(many, many), many, strict=True):
-        np.testing.assert_allclose(x, 0.9 * y)
-    x = rng.normal(size=9)
-    np.testing.assert_allclose(fg.jit(deep)(x, many), deep(x, many))
-    np.testing.assert_allclose(fg.vmap(deep, (0, None))(x[None], many)[0], deep(x, many))
-    assert recorded == []
-    small = [rng.normal(size=3) for _ in range(20)]
-    fg.jit(step)(small, small)
-    assert recorded == [20]
