@@ -351,9 +351,12 @@ def is_array(value: Any) -> bool:
     (True, False)
     """
     cls = type(value)
-    if cls is np.ndarray or cls in _SCALARS or cls is ArrayType:
+    if cls in _SCALARS or cls is ArrayType:
         return True
     try:
+        if cls is np.ndarray:
+            array_type(value.shape, value.dtype)
+            return True
         return _type_of_object(value) is not None
     except ConcretizationError:
         raise  # it would be one, were values known

@@ -256,5 +256,6 @@ def test_a_loop_is_looked_at_once_also_if_its_rounds_depend_on_each_other(monkey
         return np.sum(x)
 
     first, *others = [fg.grad(chain)(np.ones(3)) for _ in range(4)]
-    assert all((x == first).all() for x in others)
+    for x in others:  # the last ones are Python's, which multiplies in another order
+        np.testing.assert_allclose(x, first, rtol=1e-13)
     assert len(looked) == 1
