@@ -14,6 +14,7 @@ from fungrad.core.nesting import evaluated_now
 from fungrad.core.tracer import Tracer, innermost_trace
 from fungrad.reading.libraries import is_left_alone
 from fungrad.reading.special import is_users
+from fungrad.reading.symbols import all_have_values
 
 __all__ = ["filled"]
 
@@ -38,7 +39,7 @@ _PLAIN = frozenset([Tracer, float, int, bool, str, complex, type(None)])
 
 def _array(x: np.ndarray, trace: Any) -> Any:
     kind = x.dtype.kind
-    if kind not in "fc" and not (kind in "biu" and not _all_have_values(trace)):
+    if kind not in "fc" and not (kind in "biu" and not all_have_values(trace)):
         return x
     base = x.base
     while type(base) is np.ndarray:
@@ -50,13 +51,6 @@ def _array(x: np.ndarray, trace: Any) -> Any:
     from fungrad.numpy.staging import in_trace
 
     return in_trace(x, ())
-
-
-def _all_have_values(trace: Any) -> bool:
-    """Whether traced values have values, which can be assigned to elements of plain integers."""
-    while trace is not None and trace.values is not None:
-        trace = trace.outer
-    return trace is None
 
 
 _DICTS = (dict, collections.OrderedDict, collections.defaultdict)

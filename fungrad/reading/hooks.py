@@ -20,7 +20,7 @@ from fungrad.reading.raising import raised
 from fungrad.reading.registry import HOOKS
 from fungrad.reading.rows import Rest, Rows, again, is_rest, rows
 from fungrad.reading.sites import PATIENCE, NotRecorded, Site
-from fungrad.reading.symbols import is_symbolic
+from fungrad.reading.symbols import all_have_values, is_symbolic
 
 __all__ = ["ready"]
 
@@ -40,18 +40,10 @@ def ready(site: Site, over: Any) -> bool:
     else:
         may = kind is Rows or (kind in (Tracer, np.ndarray) and bool(over.shape))
     if may and site.recordings >= PATIENCE and kind is not Rows:
-        may = not (site.is_light(len(over)) and _has_values())
+        may = not (site.is_light(len(over)) and all_have_values(innermost_trace()))
     if not may:
         tell("loop", site, over, False, site.failures)
     return may
-
-
-def _has_values() -> bool:
-    """Whether all that is traced has values: no enclosing transform is `jit` or `vmap`."""
-    trace = innermost_trace()
-    while trace is not None and trace.values is not None:
-        trace = trace.outer
-    return trace is None
 
 
 def both(x: Any, y: Callable[[], Any]) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 from fungrad.core.tracer import Tracer, resolve
 
-__all__ = ["is_symbolic"]
+__all__ = ["all_have_values", "is_symbolic"]
 
 
 def is_symbolic(x: Any) -> bool:
@@ -23,3 +23,10 @@ def is_symbolic(x: Any) -> bool:
         if trace.values is None:
             return type(resolve(x)) is Tracer
     return False
+
+
+def all_have_values(trace: Any) -> bool:
+    """Whether what `trace` and the traces around it record has values: none is of `jit` or `vmap`."""
+    while trace is not None and trace.values is not None:
+        trace = trace.outer
+    return trace is None

@@ -13,7 +13,6 @@ import fungrad as fg
 import fungrad.numpy as fnp
 from fungrad import lax
 from fungrad.compile.targets import driver, graph
-from fungrad.core.config import compilation
 from tests.backends import graph_on_host as on_host
 from tests.backends.cuda_on_host import COMPILER
 from tests.backends.test_device_plans import (
@@ -31,7 +30,10 @@ from tests.fuzz import language
 from tests.fuzz import native as fuzz
 from tests.fuzz.native_programs import TRACED
 
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
+pytestmark = [
+    pytest.mark.skipif(COMPILER is None, reason="there is no C compiler"),
+    pytest.mark.usefixtures("eager"),
+]
 
 
 @pytest.fixture
@@ -53,13 +55,6 @@ def cupy(monkeypatch, graphs):
     module = on_host.install(monkeypatch)
     monkeypatch.setitem(sys.modules, "cupy", module)
     return module
-
-
-@pytest.fixture(autouse=True)
-def eager():
-    token = compilation.set("eager")
-    yield
-    compilation.reset(token)
 
 
 def plain(f, *args):

@@ -20,7 +20,10 @@ from tests.backends.cuda_on_host import COMPILER
 from tests.backends.fake_cupy import BACKEND, make_module
 from tests.backends.test_cupy import PROGRAMS
 
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
+pytestmark = [
+    pytest.mark.skipif(COMPILER is None, reason="there is no C compiler"),
+    pytest.mark.usefixtures("eager"),
+]
 
 
 @pytest.fixture
@@ -28,13 +31,6 @@ def cupy(monkeypatch):
     module = make_module()
     monkeypatch.setitem(sys.modules, "cupy", module)
     return module
-
-
-@pytest.fixture(autouse=True)
-def eager():
-    token = compilation.set("eager")
-    yield
-    compilation.reset(token)
 
 
 @pytest.fixture

@@ -21,7 +21,10 @@ from fungrad.core.errors import ExprError
 from tests.backends import fake_cupy
 from tests.backends.cuda_on_host import COMPILER
 
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
+pytestmark = [
+    pytest.mark.skipif(COMPILER is None, reason="there is no C compiler"),
+    pytest.mark.usefixtures("eager"),
+]
 
 
 @pytest.fixture
@@ -40,13 +43,6 @@ def cupy(monkeypatch):
     module.cuda.alloc = alloc
     monkeypatch.setitem(sys.modules, "cupy", module)
     return module
-
-
-@pytest.fixture(autouse=True)
-def eager():
-    token = compilation.set("eager")
-    yield
-    compilation.reset(token)
 
 
 def layers(x, w):

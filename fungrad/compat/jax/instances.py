@@ -42,7 +42,7 @@ def isinstance(obj: Any, class_or_tuple: Any, /) -> bool:
 
 
 class _OneClass(builtins.type):
-    """The class of `type` below: weak arrays have that of the others, as all of JAX's have one."""
+    """Metaclass of the `type` that modules get: weak arrays are of the class `Array`, as in JAX."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         made = _type(*args, **kwargs)
