@@ -26,7 +26,7 @@ def is_symbolic(x: Any) -> bool:
 
 
 def all_have_values(trace: Any) -> bool:
-    """Whether what `trace` and the traces around it record has values: none is of `jit` or `vmap`."""
+    """Whether all values in `trace` and the traces around it are known: none is of `jit` or `vmap`."""
     while trace is not None and trace.values is not None:
         trace = trace.outer
     return trace is None
