@@ -12,9 +12,12 @@ from fungrad.compile.emit import cuda_block, cuda_systems
 from fungrad.compile.emit.cuda_steps import SYSTEMS
 from fungrad.core.config import compilation
 from tests.backends.cuda_on_host import COMPILER
-from tests.backends.test_device_kernels import cupy, eager, launched  # noqa: F401 - fixtures
+from tests.backends.test_device_kernels import cupy, launched  # noqa: F401 - fixtures
 
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
+pytestmark = [
+    pytest.mark.skipif(COMPILER is None, reason="there is no C compiler"),
+    pytest.mark.usefixtures("eager"),
+]
 
 ROUNDS = 700
 """More rounds than loops are written out for."""
